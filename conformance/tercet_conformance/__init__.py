@@ -1,0 +1,1 @@
+"""Implementations that the suite brings with it."""

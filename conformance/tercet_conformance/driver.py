@@ -1,0 +1,138 @@
+"""Runs a scenario against an implementation and records its trace."""
+
+from collections.abc import Sequence
+from traceback import format_exception
+
+from attrs import evolve, field, frozen
+
+from tercet_conformance.interface import (
+    Cancelled,
+    CompressorFailed,
+    Implementation,
+    ModelFailed,
+    Refused,
+    Session,
+    StepEnd,
+    Suspended,
+)
+from tercet_spec import scenarios, trace
+from tercet_spec.scenarios import Answer, Append, Configure, Reply, Scenario, content_text, reply_text
+from tercet_spec.trace import Appended, Event, Failure, Opened, Requested, StepBegun, StepEnded, Summarized, Trace
+from tercet_spec.vocabulary import Description, Message
+
+
+@frozen
+class Diagnosis:
+    """What went wrong that is no rule's violation: where, and what was seen."""
+
+    operation: str
+    problem: str
+    detail: str = field(default="", eq=False, repr=False)
+
+
+@frozen
+class Run:
+    """One scenario, run: its trace and, where it had to be broken off, why."""
+
+    trace: Trace
+    diagnosis: Diagnosis | None = None
+
+
+class ScriptedHost:
+    """Plays the compressor and the model by a scenario's script, and records every call."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.replies: list[Reply] = []
+        self.answers: list[Answer] = []
+        self.asked = 0
+        self.answered = 0
+        self.failures = 0
+
+    def summarize(self, given: Sequence[Message], so_far: str | None = None) -> str:
+        """Answer as the compressor, by the script."""
+        self.asked += 1
+        reply = self.replies.pop(0) if self.replies else Reply()
+        text = None if reply.failure else reply_text(reply, self.asked)
+        self.events.append(Summarized(tuple(given), so_far, text, reply.failure))
+        if text is None:
+            self.fail(reply.failure, CompressorFailed("the compressor failed, as scripted"))
+            raise AssertionError
+        if reply.blank is not None:
+            self.failures += 1
+        return text
+
+    def answer(self, request: Sequence[Message]) -> Message:
+        """Answer as the model, by the script."""
+        self.answered += 1
+        answer = self.answers.pop(0) if self.answers else Answer()
+        message = None if answer.failure else answer.message or Message("assistant", f"n{self.answered}z")
+        self.events.append(Requested(tuple(request), message, answer.failure))
+        if message is None:
+            self.fail(answer.failure, ModelFailed("the model failed, as scripted"))
+            raise AssertionError
+        return message
+
+    def fail(self, failure: Failure | None, error: Exception) -> None:
+        """Raise what a scripted failure is."""
+        self.failures += 1
+        if failure == "cancelled":
+            raise Cancelled
+        raise Suspended if failure == "suspended" else error
+
+
+def run(implementation: Implementation, description: Description, scenario: Scenario) -> Run:
+    """Run a scenario; whatever the implementation raises ends it with a diagnosis, never this call."""
+    host = ScriptedHost()
+    diagnosis = None
+    operation = "open"
+    try:
+        session = implementation.open(scenario.configuration, host)
+        host.events.append(Opened(scenario.configuration, tuple(session.state().warnings)))
+        for number, step in enumerate(scenario.operations, 1):
+            operation = f"operation {number} ({type(step).__name__.lower()})"
+            diagnosis = perform(session, host, step, operation)
+            if diagnosis:
+                break
+    except Refused as refused:
+        host.events.append(trace.Refused(scenario.configuration, tuple(refused.problems)))
+    except (Exception, Cancelled) as error:
+        diagnosis = Diagnosis(operation, f"raised {type(error).__name__}: {error}", "".join(format_exception(error)))
+    return Run(Trace(description, tuple(host.events)), diagnosis)
+
+
+def perform(session: Session, host: ScriptedHost, operation: scenarios.Operation, name: str) -> Diagnosis | None:
+    """Perform one operation and record what it did."""
+    match operation:
+        case Append(messages):
+            ids = tuple(session.append(messages))
+            if len(ids) != len(messages):
+                return Diagnosis(name, f"returned {len(ids)} stored ids for {len(messages)} messages")
+            host.events.append(Appended(tuple(evolve(m, id=i) for m, i in zip(messages, ids, strict=True))))
+        case Configure(configuration):
+            session.configure(configuration)
+            host.events.append(Opened(configuration, tuple(session.state().warnings)))
+        case scenarios.Step():
+            return take_step(session, host, operation, name)
+    return None
+
+
+def take_step(session: Session, host: ScriptedHost, step: scenarios.Step, name: str) -> Diagnosis | None:
+    """Take one model step; the host's own failures may pass through it."""
+    host.replies, host.answers, host.failures = list(step.replies), list(step.answers), 0
+    host.events.append(StepBegun(session.state(), step.system, step.notes, step.pending))
+    try:
+        end = session.step(step.system, step.notes, step.pending)
+    except (CompressorFailed, ModelFailed):
+        end = StepEnd("failed")
+    except Suspended:
+        end = StepEnd("suspended")
+    except Cancelled:
+        end = StepEnd("cancelled")
+    host.events.append(StepEnded(end.outcome, session.state(), end.attempt, end.answer_id))
+    if end.outcome != "committed" and not host.failures:
+        return Diagnosis(name, f"the step ended as {end.outcome} where nothing was scripted to fail")
+    return None
+
+
+__all__ = ["Diagnosis", "Run", "ScriptedHost", "content_text", "run"]

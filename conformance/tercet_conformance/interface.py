@@ -1,0 +1,103 @@
+"""What an implementation is, as the suite sees it, and what the suite is to it.
+
+Nothing is inherited: a factory returns an object that has these methods.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol
+
+from attrs import field, frozen
+
+from tercet_spec.trace import Outcome
+from tercet_spec.vocabulary import Configuration, Description, Message, Note, PendingCall, State
+
+
+class CompressorFailed(Exception):
+    """The compressor gave no text. An implementation may let it pass through ``step``: the step failed."""
+
+
+class ModelFailed(Exception):
+    """The model gave no answer. An implementation may let it pass through ``step``: the step failed."""
+
+
+class Suspended(Exception):
+    """The model asks a question before it answers; the step is suspended."""
+
+
+class Cancelled(BaseException):
+    """The step is cancelled. No ``Exception``, so that nothing that handles errors swallows it."""
+
+
+@frozen
+class Refused(Exception):
+    """Raised by ``open`` and ``configure``: the configuration is not accepted, for these reasons."""
+
+    problems: tuple[str, ...] = field(converter=tuple)
+
+    def __str__(self) -> str:
+        return "; ".join(self.problems)
+
+
+class Host(Protocol):
+    """The suite, to an implementation: it plays the compressor and the model."""
+
+    def summarize(self, given: Sequence[Message], so_far: str | None = None) -> str:
+        """Answer as the compressor.
+
+        ``given`` is what the compressor really receives, unedited: the thread's messages, prose,
+        the implementation's own prompt. ``so_far`` is the text of the summary so far, where it is
+        handed over beside the messages. Raises CompressorFailed or Cancelled.
+        """
+        ...
+
+    def answer(self, request: Sequence[Message]) -> Message:
+        """Answer as the model. Raises ModelFailed, Suspended or Cancelled."""
+        ...
+
+
+@frozen
+class StepEnd:
+    """How a step ended.
+
+    A committed step appended the model's answer itself: ``answer_id`` is its stored id, and
+    ``attempt`` names, from 0, the call of ``answer`` whose response it returned (the last, if None).
+    """
+
+    outcome: Outcome
+    answer_id: str | None = None
+    attempt: int | None = None
+
+
+class Session(Protocol):
+    """One thread of an implementation."""
+
+    def append(self, messages: Sequence[Message]) -> Sequence[str]:
+        """Store messages; return their stored ids, the proposed ones or the implementation's own."""
+        ...
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        """Take one model step."""
+        ...
+
+    def state(self) -> State:
+        """Show the thread. A summary only where there is a key that holds one."""
+        ...
+
+    def configure(self, configuration: Configuration) -> None:
+        """Change the configuration. Raises Refused."""
+        ...
+
+
+class Implementation(Protocol):
+    """What a factory returns."""
+
+    def describe(self) -> Description:
+        """Say what it is and what it can do; what it cannot do is not declared."""
+        ...
+
+    def open(self, configuration: Configuration, host: Host) -> Session:
+        """Begin a thread. Raises Refused."""
+        ...
+
+
+Factory = Callable[[], Implementation]

@@ -1,0 +1,34 @@
+"""Summarise an agent's thread by the rules: one pure decision a request, on anyone's messages."""
+
+from tercet.configuration import Summarization
+from tercet.counters import four_characters
+from tercet.dialects import CHAT, TERCET, Dialect
+from tercet.errors import ConfigurationRefused, CounterRefused, HistoryRefused, SummaryRefused
+from tercet.ledger import Ledger
+from tercet.plan import Ask, Send, decide
+from tercet.thread import SUMMARY_KEY, History, Thread, Usage
+from tercet_spec.vocabulary import Message, Summary, ToolCall, Trigger
+
+__all__ = [
+    "CHAT",
+    "SUMMARY_KEY",
+    "TERCET",
+    "Ask",
+    "ConfigurationRefused",
+    "CounterRefused",
+    "Dialect",
+    "History",
+    "HistoryRefused",
+    "Ledger",
+    "Message",
+    "Send",
+    "Summarization",
+    "Summary",
+    "SummaryRefused",
+    "Thread",
+    "ToolCall",
+    "Trigger",
+    "Usage",
+    "decide",
+    "four_characters",
+]

@@ -1,0 +1,32 @@
+"""Counters of one message's tokens, for a token trigger."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from tercet.dialects import Dialect
+from tercet.errors import CounterRefused
+from tercet_spec.vocabulary import CHARACTERS_PER_TOKEN
+
+M = TypeVar("M")
+
+
+def four_characters(dialect: Dialect[M]) -> Callable[[M], int]:
+    """Make the counter of four code points a token, rounded up, over a message's texts."""
+
+    def count(message: M) -> int:
+        return -(-sum(map(len, dialect.texts(message))) // CHARACTERS_PER_TOKEN)
+
+    return count
+
+
+def count_tokens(counter: Callable[[M], int] | None, message: M) -> int:
+    """Ask a counter, and refuse what no size can be: raises CounterRefused. Without a counter it is 0."""
+    if counter is None:
+        return 0
+    try:
+        tokens = counter(message)
+    except Exception as error:
+        raise CounterRefused(f"token_counter raised {type(error).__name__}: {error}, for {message!r}") from error
+    if type(tokens) is not int or tokens < 0:
+        raise CounterRefused(f"token_counter returned {tokens!r}; it must be a whole number from 0 up, for {message!r}")
+    return tokens

@@ -1,0 +1,64 @@
+"""How the reference reads a message type: a handful of functions, gathered in a value."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from attrs import frozen
+
+from tercet_spec.vocabulary import Message
+
+M = TypeVar("M")
+
+
+def anywhere(_: object) -> bool:
+    """Allow a cut before any message."""
+    return True
+
+
+@frozen
+class Dialect(Generic[M]):
+    """The functions that say what a framework's message is.
+
+    ``id`` gives the stored id, or ``None`` where the form has none: the message's place in the
+    history, counted from 1, serves then. ``calls`` and ``answers`` give the ids of its calls and the ids that it
+    answers, ``None`` for a missing one. ``texts`` gives what a character count measures: content,
+    and the names and arguments of calls. ``user`` makes a user message.
+    """
+
+    id: Callable[[M], str | None]
+    role: Callable[[M], str]
+    calls: Callable[[M], Sequence[str | None]]
+    answers: Callable[[M], Sequence[str | None]]
+    texts: Callable[[M], Sequence[str]]
+    user: Callable[[str], M]
+    may_cut_before: Callable[[M], bool] = anywhere
+
+
+TERCET: Dialect[Message] = Dialect(
+    id=lambda message: message.id,
+    role=lambda message: message.role,
+    calls=lambda message: [call.id for call in message.calls],
+    answers=lambda message: message.answers,
+    texts=lambda message: [message.content, *(text for call in message.calls for text in (call.name, call.arguments))],
+    user=lambda text: Message("user", text),
+)
+"""Tercet's own messages."""
+
+
+def chat_texts(message: Mapping[str, Any]) -> list[str]:
+    """List the texts of a chat dict: its content, or the text parts of it, and its calls' names and arguments."""
+    content = message.get("content") or ""
+    parts = [content] if isinstance(content, str) else [part.get("text") or "" for part in content]
+    functions = [call.get("function", {}) for call in message.get("tool_calls") or ()]
+    return parts + [function.get(key) or "" for function in functions for key in ("name", "arguments")]
+
+
+CHAT: Dialect[Mapping[str, Any]] = Dialect(
+    id=lambda message: message.get("id"),
+    role=lambda message: "system" if message["role"] == "developer" else message["role"],
+    calls=lambda message: [call.get("id") for call in message.get("tool_calls") or ()],
+    answers=lambda message: [message.get("tool_call_id")] if message["role"] == "tool" else (),
+    texts=chat_texts,
+    user=lambda text: {"role": "user", "content": text},
+)
+"""Chat dicts, as most providers' APIs take them."""

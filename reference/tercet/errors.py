@@ -1,0 +1,43 @@
+"""What the reference refuses, and why."""
+
+from attrs import field, frozen
+
+
+@frozen
+class ConfigurationRefused(ValueError):
+    """A configuration that may not be used; ``problems`` names every field at fault."""
+
+    problems: tuple[str, ...] = field(converter=tuple)
+
+    def __str__(self) -> str:
+        return "; ".join(self.problems)
+
+
+@frozen
+class HistoryRefused(ValueError):
+    """A history that cannot be read: two of its messages are stored under one id."""
+
+    problem: str
+
+    def __str__(self) -> str:
+        return self.problem
+
+
+@frozen
+class CounterRefused(ValueError):
+    """A tokenCounter that raised, or returned anything but a whole number from 0 up."""
+
+    problem: str
+
+    def __str__(self) -> str:
+        return self.problem
+
+
+@frozen
+class SummaryRefused(ValueError):
+    """A compressor's text that is empty or only white space within the bound: the compressor failed."""
+
+    problem: str
+
+    def __str__(self) -> str:
+        return self.problem

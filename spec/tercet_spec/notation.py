@@ -1,0 +1,460 @@
+"""Thread notation: one line that people and programs read, and the scenario that it stands for.
+
+``limit 5 keep 3: u a(x) a(y) t(x) t(y) u`` appends six messages and takes one step. ``step`` inside
+the line takes others. The whole grammar stands in ``spec/notation.md``.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Literal, NoReturn
+
+from attrs import evolve, field, frozen
+
+from tercet_spec.scenarios import (
+    Answer,
+    Append,
+    Configure,
+    Operation,
+    Reply,
+    Scenario,
+    Step,
+    call_arguments,
+    content_text,
+)
+from tercet_spec.trace import Failure
+from tercet_spec.vocabulary import Configuration, Message, Role, TokenCounter, ToolCall, Trigger
+
+Ids = tuple[str | None, ...]
+LETTERS: dict[str, Role] = {"s": "system", "u": "user", "a": "assistant", "t": "tool"}
+FAILURES: dict[str, Failure] = {"fails": "failed", "cancelled": "cancelled", "suspended": "suspended"}
+DEFAULT_SYSTEM = "You are a careful assistant."
+
+
+@frozen
+class NotationError(ValueError):
+    """A line that does not parse: where, and what would be allowed there."""
+
+    line: str
+    place: int
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.problem}\n  {self.line}\n  {' ' * self.place}^"
+
+
+@frozen
+class Written:
+    """One message as it is written: its letter's role, the ids of its calls or answers, its content's length."""
+
+    role: Role
+    ids: Ids = ()
+    length: int | None = None
+
+
+@frozen
+class Mark:
+    """``[S]``, a summary that stands for what came before, or ``|``, the place of a cut."""
+
+    sign: Literal["[S]", "|"]
+
+
+@frozen
+class Settings:
+    """What stands before the colon, or in ``configure[…]``; ``None`` where nothing is said."""
+
+    limit: int | None = None
+    kind: Literal["messages", "tokens"] | None = None
+    keep: int | None = None
+    bound: int | None = None
+    counter: tuple[int, int] | None = None
+    beside: tuple[str, ...] = ()
+    system: bool = False
+
+
+@frozen
+class Stepped:
+    """``step``, with the script of the compressor and the model in brackets."""
+
+    replies: tuple[Reply, ...] = ()
+    answers: tuple[Written | Failure, ...] = ()
+
+
+@frozen
+class Configured:
+    """``configure[…]``: what changes."""
+
+    settings: Settings
+
+
+Item = Written | Mark | Stepped | Configured
+
+
+@frozen
+class Line:
+    """A line of notation, read."""
+
+    settings: Settings = Settings()
+    items: tuple[Item, ...] = field(default=(), converter=tuple)
+
+
+TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z]+)|(?P<number>-?\d+)|(?P<sign>'[^']*'|\S))")
+BARE_ID = re.compile(r"[A-Za-z0-9_.]+")
+
+
+class Reader:
+    """Reads a line from left to right."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+        self.place = 0
+
+    def fail(self, problem: str, place: int | None = None) -> NoReturn:
+        raise NotationError(self.line, self.place if place is None else place, problem)
+
+    def skip(self) -> int:
+        while self.place < len(self.line) and self.line[self.place].isspace():
+            self.place += 1
+        return self.place
+
+    def at_end(self) -> bool:
+        return self.skip() == len(self.line)
+
+    def takes(self, text: str) -> bool:
+        self.skip()
+        if not self.line.startswith(text, self.place):
+            return False
+        end = self.place + len(text)
+        if text[-1].isalpha() and self.line[end : end + 1].isalnum():
+            return False
+        self.place = end
+        return True
+
+    def expect(self, text: str) -> None:
+        if not self.takes(text):
+            self.fail(f"expected {text!r}")
+
+    def number(self, least: int | None = None) -> int:
+        self.skip()
+        found = re.compile(r"-?\d+").match(self.line, self.place)
+        if not found:
+            self.fail("expected a whole number")
+        value = int(found[0])
+        if least is not None and value < least:
+            self.fail(f"expected a number from {least} up")
+        self.place = found.end()
+        return value
+
+    def choice(self, names: Iterable[str]) -> str | None:
+        return next((name for name in names if self.takes(name)), None)
+
+    def ids(self) -> Ids:
+        ids: list[str | None] = []
+        self.expect("(")
+        while True:
+            ids.append(self.call_id())
+            if not self.takes(","):
+                break
+        self.expect(")")
+        return tuple(ids)
+
+    def call_id(self) -> str | None:
+        self.skip()
+        if self.takes("''"):
+            return ""
+        if self.takes("-"):
+            return None
+        found = BARE_ID.match(self.line, self.place)
+        if not found:
+            self.fail("expected a call id: letters, digits, '_' and '.', or '' for an empty one, - for a missing one")
+        self.place = found.end()
+        return found[0]
+
+    def settings(self) -> Settings:
+        settings = Settings()
+        while True:
+            if self.takes("limit"):
+                limit = self.number()
+                kind: Literal["messages", "tokens"] = "tokens" if self.takes("tokens") else "messages"
+                settings = evolve(settings, limit=limit, kind=kind)
+            elif self.takes("keep"):
+                settings = evolve(settings, keep=self.number())
+            elif self.takes("bound"):
+                settings = evolve(settings, bound=self.number())
+            elif self.takes("counter"):
+                base = self.number(0)
+                self.expect("+")
+                self.expect("/")
+                settings = evolve(settings, counter=(base, self.number(1)))
+            elif self.takes("beside"):
+                name = self.choice(("window", "summarizer")) or self.fail("expected window or summarizer")
+                settings = evolve(settings, beside=(*settings.beside, name))
+            elif self.takes("system"):
+                settings = evolve(settings, system=True)
+            else:
+                return settings
+
+    def written(self, letter: str) -> Written:
+        role = LETTERS[letter]
+        takes_ids = role in ("assistant", "tool") and self.line[self.place : self.place + 1] == "("
+        ids = self.ids() if takes_ids else ()
+        if role == "tool" and not ids:
+            self.fail("a result names the call that it answers: t(x)")
+        length = None
+        if self.line[self.place : self.place + 1] == ":":
+            self.place += 1
+            length = self.number(0)
+        return Written(role, ids, length)
+
+    def reply(self) -> Reply:
+        if self.takes("fails"):
+            return Reply(failure="failed")
+        if self.takes("cancelled"):
+            return Reply(failure="cancelled")
+        if self.takes("blank"):
+            return Reply(blank="")
+        length = self.number(0)
+        fill = "x"
+        if self.takes("of"):
+            self.skip()
+            fill = self.line[self.place : self.place + 1]
+            if not fill or fill in ",]":
+                self.fail("expected the character that fills the text")
+            self.place += 1
+        return Reply(length=length, fill=fill)
+
+    def stepped(self) -> Stepped:
+        replies: list[Reply] = []
+        answers: list[Written | Failure] = []
+        if self.line[self.place : self.place + 1] != "[":
+            return Stepped()
+        self.place += 1
+        while True:
+            if self.takes("S"):
+                replies.append(self.reply())
+            elif self.takes("a"):
+                failure = self.choice(FAILURES)
+                answers.append(FAILURES[failure] if failure else self.written("a"))
+            else:
+                self.fail("expected S and what the compressor answers, or a and what the model answers")
+            if not self.takes(","):
+                break
+        self.expect("]")
+        return Stepped(tuple(replies), tuple(answers))
+
+    def item(self) -> Item:
+        if self.takes("[S]"):
+            return Mark("[S]")
+        if self.takes("|"):
+            return Mark("|")
+        if self.takes("step"):
+            return self.stepped()
+        if self.takes("configure"):
+            self.expect("[")
+            settings = self.settings()
+            self.expect("]")
+            return Configured(settings)
+        letter = self.choice(LETTERS)
+        if letter:
+            return self.written(letter)
+        self.fail("expected a message (s, u, a, a(x), t(x)), step, configure[…], [S] or |")
+
+
+def parse(line: str) -> Line:
+    """Read a line; raises NotationError with the place of what does not parse."""
+    reader = Reader(line)
+    settings = reader.settings() if ":" in line else Settings()
+    if ":" in line and not reader.takes(":"):
+        if settings != Settings():
+            reader.fail("expected limit, keep, bound, counter, beside or system, or the colon that ends them")
+        reader.place = 0
+    items: list[Item] = []
+    while not reader.at_end():
+        items.append(reader.item())
+    return Line(settings, tuple(items))
+
+
+def format_line(line: Line) -> str:
+    """Write a line so that it parses to the same."""
+    head = " ".join(format_settings(line.settings))
+    body = " ".join(format_item(item) for item in line.items)
+    return f"{head}: {body}".rstrip() if head else body
+
+
+def format_settings(settings: Settings) -> Iterator[str]:
+    """Write settings, word by word."""
+    if settings.limit is not None:
+        yield f"limit {settings.limit}" + (" tokens" if settings.kind == "tokens" else "")
+    if settings.keep is not None:
+        yield f"keep {settings.keep}"
+    if settings.bound is not None:
+        yield f"bound {settings.bound}"
+    if settings.counter is not None:
+        yield "counter {}+/{}".format(*settings.counter)
+    for name in settings.beside:
+        yield f"beside {name}"
+    if settings.system:
+        yield "system"
+
+
+def format_item(item: Item) -> str:
+    """Write one item."""
+    match item:
+        case Written():
+            return format_message(item)
+        case Mark(sign):
+            return sign
+        case Configured(settings):
+            return f"configure[{' '.join(format_settings(settings))}]"
+        case Stepped(replies, answers):
+            script = [f"S {format_reply(reply)}" for reply in replies]
+            script += [format_answer(answer) for answer in answers]
+            return f"step[{', '.join(script)}]" if script else "step"
+
+
+def format_message(message: Written) -> str:
+    """Write one message."""
+    letter = next(letter for letter, role in LETTERS.items() if role == message.role)
+    ids = ",".join("-" if i is None else i or "''" for i in message.ids)
+    length = "" if message.length is None else f":{message.length}"
+    return letter + (f"({ids})" if ids else "") + length
+
+
+def format_reply(reply: Reply) -> str:
+    """Write what the compressor answers."""
+    if reply.failure:
+        return "cancelled" if reply.failure == "cancelled" else "fails"
+    if reply.blank is not None:
+        return "blank"
+    return str(reply.length) + (f" of {reply.fill}" if reply.fill != "x" else "")
+
+
+def format_answer(answer: Written | Failure) -> str:
+    """Write what the model answers."""
+    if isinstance(answer, Written):
+        return format_message(answer)
+    return "a " + next(word for word, failure in FAILURES.items() if failure == answer)
+
+
+def message_of(written: Written, ordinal: int) -> Message:
+    """Make the message of this ordinal, with its marker in its content or in a call's arguments."""
+    in_call = written.role == "assistant" and bool(written.ids) and written.length is None
+    calls = (
+        tuple(
+            ToolCall(call_id, arguments=call_arguments(ordinal) if in_call and place == 0 else "{}")
+            for place, call_id in enumerate(written.ids)
+        )
+        if written.role == "assistant"
+        else ()
+    )
+    return Message(
+        written.role,
+        "" if in_call else content_text(ordinal, written.length),
+        calls,
+        written.ids if written.role == "tool" else (),
+    )
+
+
+def configuration_of(settings: Settings, default: Configuration) -> Configuration:
+    """Make the configuration that settings change a default into."""
+    trigger = default.trigger
+    if settings.limit is not None:
+        trigger = Trigger(settings.kind or "messages", settings.limit)
+    return Configuration(
+        trigger=trigger,
+        keep_recent=default.keep_recent if settings.keep is None else settings.keep,
+        max_summary_tokens=default.max_summary_tokens if settings.bound is None else settings.bound,
+        token_counter=default.token_counter if settings.counter is None else TokenCounter(*settings.counter),
+        beside=settings.beside or default.beside,
+    )
+
+
+DEFAULT = Configuration(Trigger("messages", 5), keep_recent=3)
+
+
+def scenario_of(line: Line) -> Scenario:
+    """Make the scenario that a line stands for; a last step is taken if the line does not end in one.
+
+    Raises NotationError for a picture: ``[S]`` and ``|`` say what came of a thread, and cannot be run.
+    """
+    system = DEFAULT_SYSTEM if line.settings.system else None
+    configuration = configuration_of(line.settings, DEFAULT)
+    operations: list[Operation] = []
+    written: list[Message] = []
+    ordinal = 0
+
+    def flush() -> None:
+        if written:
+            operations.append(Append(tuple(written)))
+            written.clear()
+
+    items = line.items if line.items and isinstance(line.items[-1], Stepped) else (*line.items, Stepped())
+    for item in items:
+        match item:
+            case Written():
+                ordinal += 1
+                written.append(message_of(item, ordinal))
+            case Mark(sign):
+                text = format_line(line)
+                raise NotationError(text, text.index(sign), f"{sign} draws what came of a thread; it cannot be run")
+            case Configured(settings):
+                flush()
+                configuration = configuration_of(settings, configuration)
+                operations.append(Configure(configuration))
+            case Stepped(replies, answers):
+                flush()
+                script: list[Answer] = []
+                for answer in answers:
+                    ordinal += isinstance(answer, Written)
+                    script.append(
+                        Answer(message_of(answer, ordinal)) if isinstance(answer, Written) else Answer(failure=answer)
+                    )
+                operations.append(Step(system, replies, tuple(script)))
+    return Scenario(configuration_of(line.settings, DEFAULT), tuple(operations))
+
+
+def line_of(scenario: Scenario) -> Line | None:
+    """Write a scenario as a line, or return ``None`` where notation cannot say all of it."""
+    items: list[Item] = []
+    configuration = scenario.configuration
+    systems = {operation.system for operation in scenario.operations if isinstance(operation, Step)}
+    for operation in scenario.operations:
+        match operation:
+            case Append(messages):
+                items += [written_of(message) for message in messages]
+            case Configure(after):
+                items.append(Configured(settings_of(after, configuration)))
+                configuration = after
+            case Step(replies=replies, answers=answers):
+                script = tuple(
+                    answer.failure or (written_of(answer.message) if answer.message else Written("assistant"))
+                    for answer in answers
+                )
+                items.append(Stepped(replies, script))
+    if items and items[-1] == Stepped() and not (len(items) > 1 and isinstance(items[-2], Stepped)):
+        items.pop()
+    settings = evolve(settings_of(scenario.configuration, DEFAULT, whole=True), system=DEFAULT_SYSTEM in systems)
+    line = Line(settings, tuple(items))
+    return line if scenario_of(line) == scenario else None
+
+
+def written_of(message: Message) -> Written:
+    """Write one message."""
+    ids: Ids = message.answers or tuple(call.id for call in message.calls)
+    marker = re.match(r"m\d+z", message.content)
+    plain = (message.calls and not message.content) or (marker and marker[0] == message.content)
+    return Written(message.role, ids, None if plain else len(message.content))
+
+
+def settings_of(configuration: Configuration, default: Configuration, *, whole: bool = False) -> Settings:
+    """Write what differs from a default; limit and keep always, if ``whole``."""
+    trigger, counter = configuration.trigger, configuration.token_counter
+    says_trigger = whole or trigger != default.trigger
+    kind: Literal["messages", "tokens"] = "tokens" if trigger.kind == "tokens" else "messages"
+    return Settings(
+        limit=trigger.limit if says_trigger else None,
+        kind=kind if says_trigger else None,
+        keep=configuration.keep_recent if whole or configuration.keep_recent != default.keep_recent else None,
+        bound=configuration.max_summary_tokens if configuration.max_summary_tokens != default.max_summary_tokens else None,
+        counter=(counter.base, counter.divisor) if counter != default.token_counter else None,
+        beside=configuration.beside if configuration.beside != default.beside else (),
+    )

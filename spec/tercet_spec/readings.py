@@ -1,0 +1,199 @@
+"""What a request, or the compressor's input, is made of: each message sorted by where it comes from.
+
+A message belongs to the thread by its stored id or, where it carries none, by what it says. A
+summary message is known by its place or by a text that the compressor returned; never by words
+that an implementation writes around it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+from attrs import evolve, field, frozen
+
+from tercet_spec.characters import is_blank, trimmings
+from tercet_spec.vocabulary import Description, Message
+
+MARKER = re.compile(r"m\d+z")
+"""Every scripted message carries a marker of its own, so that it is known in prose too."""
+RECOGNISED = 8
+"""Code points at its start by which a text of the compressor is known, if something was added to it."""
+
+Kind = Literal["prompt", "summary", "stored", "unstored", "other"]
+
+
+@frozen
+class Made:
+    """A text that the compressor returned, and the positions that it was made from."""
+
+    text: str
+    covers: frozenset[int]
+
+
+@frozen
+class Part:
+    """One message of a request: its kind and, where it is stored, its position in the history.
+
+    ``text`` is the text of a summary message, ``made`` its origin where it is known, and
+    ``unchanged`` tells whether the message says what the thread, or the declared frame, says.
+    """
+
+    message: Message
+    kind: Kind
+    position: int | None = None
+    unchanged: bool = True
+    text: str | None = None
+    made: Made | None = None
+
+
+@frozen
+class Thread:
+    """What a reader knows of a thread: its own history, system prompt and notes, and the texts made so far."""
+
+    history: tuple[Message, ...]
+    system: str | None
+    notes: tuple[Message, ...]
+    made: tuple[Made, ...]
+    description: Description
+
+
+def origin(text: str, made: Iterable[Made]) -> Made | None:
+    """Find the compressor's answer that a text is a beginning of, or shares its first code points with."""
+    shared = [(shared_beginning(text, trimmed), answer) for answer in made for trimmed in trimmings(answer.text)]
+    longest, answer = max(shared, key=lambda pair: pair[0], default=(0, None))
+    return answer if longest and (longest >= RECOGNISED or longest == len(text)) else None
+
+
+def shared_beginning(one: str, other: str) -> int:
+    """Count the code points with which both texts begin."""
+    if one == other:
+        return len(one)
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def read_summary(message: Message, thread: Thread) -> Part | None:
+    """Read a message as a summary message: framed as declared, or holding a text of the compressor."""
+    before, after = thread.description.before, thread.description.after
+    content = message.content
+    if content.startswith(before) and content.endswith(after) and len(content) >= len(before) + len(after):
+        text = content[len(before) : len(content) - len(after)]
+        made = origin(text, thread.made)
+        if made is not None or before or after:
+            return Part(message, "summary", text=text, made=made)
+    for answer in reversed(thread.made):
+        start = content.find(answer.text.strip()[:RECOGNISED])
+        if start >= 0 and not is_blank(answer.text):
+            return Part(message, "summary", unchanged=False, text=content[start:], made=answer)
+    return None
+
+
+def read_request(request: Sequence[Message], thread: Thread) -> tuple[Part, ...]:
+    """Sort the messages of a request."""
+    history = thread.history
+    positions = {message.id: position for position, message in enumerate(history)}
+    used: Counter[int] = Counter()
+    parts: list[Part] = []
+
+    def stored(position: int, message: Message) -> Part:
+        used[position] += 1
+        return Part(message, "stored", position, message.equals(history[position]))
+
+    for message in request:
+        if not parts and message.role == "system" and message.content == thread.system:
+            part = Part(message, "prompt")
+        elif message.id in positions:
+            part = stored(positions[message.id], message)
+        elif any(message.equals(note) for note in thread.notes):
+            part = Part(message, "unstored")
+        elif same := [position for position, other in enumerate(history) if message.equals(other)]:
+            latest = max(used, default=-1)
+            later = [position for position in same if position > latest and not used[position]]
+            unused = [position for position in same if not used[position]]
+            part = stored((later or unused or same)[0], message)
+        else:
+            at_its_place = not any(p.kind == "summary" for p in parts) and all(
+                p.kind == "prompt" or (p.position is not None and history[p.position].role == "system") for p in parts
+            )
+            part = read_summary(message, thread) or (
+                Part(message, "summary", text=message.content)
+                if at_its_place and message.role == "user"
+                else Part(message, "other")
+            )
+        parts.append(part)
+    return tuple(parts)
+
+
+@frozen
+class Given:
+    """What the compressor received: positions of the thread's messages in order, the rest, the summary so far.
+
+    Where it is prose, the positions are read from markers, and nothing is said of exact form.
+    """
+
+    positions: tuple[int, ...]
+    so_far: str | None
+    prose: bool = False
+    changed: frozenset[int] = field(default=frozenset())
+    others: tuple[Part, ...] = ()
+    extends: Made | None = None
+
+
+def markers(history: Sequence[Message]) -> Mapping[str, int]:
+    """Find the marker of each message that carries one, in its content or a call's arguments."""
+    texts = (
+        (position, text)
+        for position, message in enumerate(history)
+        for text in (message.content, *(call.arguments for call in message.calls))
+    )
+    found: dict[str, int] = {}
+    for position, text in texts:
+        for marker in MARKER.findall(text):
+            found.setdefault(marker, position)
+    return found
+
+
+def read_given(given: Sequence[Message], so_far: str | None, thread: Thread) -> Given:
+    """Sort what the compressor received."""
+    parts = read_request(given, evolve(thread, system=None))
+    stored = [part for part in parts if part.position is not None]
+    rest = [part for part in parts if part.position is None]
+    head = next((part for part in rest if part.kind == "summary" and part.made), None)
+    if so_far is None and head is not None:
+        so_far = head.text
+    prose = [part for part in rest if part is not head and MARKER.search(part.message.content)]
+    if prose and not stored:
+        return read_prose(prose, so_far, rest, thread)
+    return Given(
+        tuple(part.position for part in stored if part.position is not None),
+        so_far,
+        changed=frozenset(part.position for part in stored if part.position is not None and not part.unchanged),
+        others=tuple(part for part in rest if part is not head),
+        extends=origin(so_far, thread.made) if so_far is not None else None,
+    )
+
+
+def read_prose(prose: Sequence[Part], so_far: str | None, rest: Sequence[Part], thread: Thread) -> Given:
+    """Sort what the compressor received as prose, by the markers in it."""
+    known = markers(thread.history)
+    text = "\n".join(part.message.content for part in prose)
+    found = [known[marker] for marker in MARKER.findall(text) if marker in known]
+    quoted = [made for made in thread.made if made.text.strip()[:RECOGNISED] in text and not is_blank(made.text)]
+    if so_far is None and quoted:
+        so_far = quoted[-1].text
+    return Given(
+        tuple(without_repeats(found)),
+        so_far,
+        prose=True,
+        others=tuple(part for part in rest if part not in prose and part.kind != "summary"),
+        extends=origin(so_far, thread.made) if so_far is not None else None,
+    )
+
+
+def without_repeats(positions: Iterable[int]) -> Iterator[int]:
+    """Leave out a position that follows itself: a message may carry its marker more than once."""
+    last = None
+    for position in positions:
+        if position != last:
+            yield position
+        last = position

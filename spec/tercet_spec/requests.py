@@ -1,0 +1,107 @@
+"""What a request is made of: the opening, the summary, what is called back, the tail.
+
+Naive definitions over Tercet's own messages. Positions count from the start of the history.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from attrs import frozen
+
+from tercet_spec.characters import bounded, is_blank, size
+from tercet_spec.pairs import Call, Pairs, is_legal, last_answers
+from tercet_spec.vocabulary import Configuration, Description, Message, Summary
+
+
+@frozen
+class Standing:
+    """A summary that applies: the text as it is sent, and the position of the first message after it."""
+
+    text: str
+    start: int
+
+
+def opening(history: Sequence[Message]) -> int:
+    """Count the system messages that open a history; they are sent whole and never covered."""
+    return next((position for position, message in enumerate(history) if message.role != "system"), len(history))
+
+
+def standing(
+    history: Sequence[Message], summary: Summary | None, configuration: Configuration, description: Description
+) -> Standing | None:
+    """Return the stored summary as it applies to a history, or ``None`` where it does not.
+
+    It applies where the history holds its last covered message, not among those that open it, and
+    at least one after it, and where its bounded text is not blank.
+    """
+    if summary is None:
+        return None
+    text = bounded(summary.text, configuration.max_summary_tokens, description.character)
+    anchors = [position for position, message in enumerate(history) if message.id == summary.through]
+    if is_blank(text) or not anchors or not opening(history) <= anchors[-1] < len(history) - 1:
+        return None
+    return Standing(text, anchors[-1] + 1)
+
+
+def called_back(
+    history: Sequence[Message], pairs: Pairs, start: int, until: int | None = None
+) -> tuple[int, ...]:
+    """Find the covered messages that late results of ``history[start:until]`` call back.
+
+    A result whose call is covered calls back the call's message and, of each of that message's
+    calls, the last covered result; where one message answers several calls, the messages of its
+    other calls come too, and so on.
+    """
+    last_covered = last_answers(pairs, start)
+    late = range(start, len(history) if until is None else until)
+    back: set[int] = set()
+    new = {call.position for result, call in pairs.items() if call and result.position in late and call.position < start}
+    while new - back:
+        back |= new
+        calls = [Call(position, place) for position in back for place in range(len(history[position].calls))]
+        results = {last_covered[call] for call in calls if call in last_covered}
+        new = results | {call.position for result, call in pairs.items() if call and result.position in results}
+    return tuple(sorted(back))
+
+
+def summary_message(text: str, description: Description) -> Message:
+    """Make the one message that a request carries in place of the covered ones."""
+    return Message("user", description.before + text + description.after)
+
+
+def as_sent(
+    system: str | None,
+    history: Sequence[Message],
+    pairs: Pairs,
+    stands: Standing | None,
+    description: Description,
+) -> tuple[Message, ...]:
+    """Make the request that is sent where no new summary is written."""
+    first = opening(history)
+    start = stands.start if stands else first
+    return (
+        *(() if system is None else (Message("system", system),)),
+        *history[:first],
+        *((summary_message(stands.text, description),) if stands else ()),
+        *(history[position] for position in called_back(history, pairs, start) if stands),
+        *history[start:],
+    )
+
+
+def measure(request: Iterable[Message], configuration: Configuration, description: Description) -> int:
+    """Measure a request as the trigger does: in messages, or in tokens by the tokenCounter."""
+    messages = tuple(request)
+    if configuration.trigger.kind == "messages":
+        return len(messages)
+    return sum(size(message, configuration.token_counter, description.character) for message in messages)
+
+
+def usable_cuts(
+    history: Sequence[Message], pairs: Pairs, start: int, keep_recent: int, pending: Iterable[Call] = ()
+) -> tuple[int, ...]:
+    """Find the usable cuts of the tail that begins at ``start``, each as the position of the first message kept.
+
+    A cut is usable when it is legal, covers a message, keeps the last ``keep_recent`` messages and
+    stays before every pending call.
+    """
+    latest = min([len(history) - keep_recent, *(call.position for call in pending if call.position >= start)])
+    return tuple(cut for cut in range(start + 1, latest + 1) if is_legal(pairs, start, cut))

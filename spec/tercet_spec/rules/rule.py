@@ -1,0 +1,88 @@
+"""What a rule is: a frozen object with one relation over a moment and the one before it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum, IntEnum
+from typing import Generic, TypeVar
+
+from attrs import field, frozen
+
+from tercet_spec.moments import Configured, Moment, Step
+from tercet_spec.vocabulary import Capability
+
+M = TypeVar("M", Configured, Step)
+
+
+class Level(Enum):
+    """How strongly a rule binds."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+
+
+class Profile(IntEnum):
+    """A set of rules, each containing the one before."""
+
+    SAFE = 1
+    BOUNDED = 2
+    EXACT = 3
+    DURABLE = 4
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+class Origin(Enum):
+    """Whether a rule is the source's or a decision of ours where the source is silent."""
+
+    SOURCE = "source"
+    OURS = "ours"
+
+
+@frozen
+class Violation:
+    """Where a moment breaks a rule: what was expected, what was seen, which message is at fault."""
+
+    expected: str
+    seen: str
+    position: int | None = None
+    attempt: int | None = None
+
+
+@frozen
+class Rule(Generic[M]):
+    """One thing that must hold, as an object.
+
+    ``needs`` are the capabilities without which it is not applicable. ``situations`` are what it
+    speaks about: each a name and a predicate on a moment; it passes only where all were reached.
+    ``relation`` yields what breaks it in a moment, given the one before.
+    """
+
+    id: str
+    level: Level
+    profile: Profile
+    origin: Origin
+    statement: str
+    why: str
+    about: type[M] = field(repr=False)
+    relation: Callable[[M, Moment | None], Iterator[Violation]] = field(repr=False)
+    situations: Mapping[str, Callable[[M], bool]] = field(repr=False)
+    needs: frozenset[Capability] = field(default=frozenset(), converter=frozenset)
+
+    @property
+    def family(self) -> str:
+        """The family, the first half of the id."""
+        return self.id.partition(".")[0]
+
+    def judge(self, moment: Moment, before: Moment | None) -> list[Violation]:
+        """List what breaks the rule in a moment; nothing where the rule does not speak of such a one."""
+        return list(self.relation(moment, before)) if isinstance(moment, self.about) else []
+
+    def reached(self, moment: Moment) -> list[str]:
+        """List the situations of the rule that a moment is one of."""
+        if not isinstance(moment, self.about):
+            return []
+        return [name for name, holds in self.situations.items() if holds(moment)]
+
+    def applies_to(self, capabilities: frozenset[Capability]) -> bool:
+        """Tell whether an implementation of these capabilities can be asked to keep it."""
+        return self.needs <= capabilities
