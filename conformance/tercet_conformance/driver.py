@@ -14,9 +14,10 @@ from tercet_conformance.interface import (
     Session,
     StepEnd,
     Suspended,
+    Unsupported,
 )
 from tercet_spec import scenarios, trace
-from tercet_spec.scenarios import Answer, Append, Configure, Reply, Scenario, content_text, reply_text
+from tercet_spec.scenarios import Answer, Append, Configure, Reply, Scenario, reply_text
 from tercet_spec.trace import Appended, Event, Failure, Opened, Requested, StepBegun, StepEnded, Summarized, Trace
 from tercet_spec.vocabulary import Description, Message
 
@@ -36,6 +37,7 @@ class Run:
 
     trace: Trace
     diagnosis: Diagnosis | None = None
+    unsupported: str | None = None
 
 
 class ScriptedHost:
@@ -84,7 +86,7 @@ class ScriptedHost:
 def run(implementation: Implementation, description: Description, scenario: Scenario) -> Run:
     """Run a scenario; whatever the implementation raises ends it with a diagnosis, never this call."""
     host = ScriptedHost()
-    diagnosis = None
+    diagnosis = unsupported = session = None
     operation = "open"
     try:
         session = implementation.open(scenario.configuration, host)
@@ -94,11 +96,30 @@ def run(implementation: Implementation, description: Description, scenario: Scen
             diagnosis = perform(session, host, step, operation)
             if diagnosis:
                 break
-    except Refused as refused:
-        host.events.append(trace.Refused(scenario.configuration, tuple(refused.problems)))
+    except Unsupported as error:
+        unsupported = error.reason
     except (Exception, Cancelled) as error:
-        diagnosis = Diagnosis(operation, f"raised {type(error).__name__}: {error}", "".join(format_exception(error)))
-    return Run(Trace(description, tuple(host.events)), diagnosis)
+        if isinstance(error, Refused) and operation == "open":
+            host.events.append(trace.Refused(scenario.configuration, tuple(error.problems)))
+        else:
+            diagnosis = broken_off(operation, error)
+    try:
+        close(session)
+    except Exception as error:
+        diagnosis = diagnosis or broken_off("close", error)
+    return Run(Trace(description, tuple(host.events)), diagnosis, unsupported)
+
+
+def broken_off(operation: str, error: BaseException) -> Diagnosis:
+    """Say what an operation raised."""
+    return Diagnosis(operation, f"raised {type(error).__name__}: {error}", "".join(format_exception(error)))
+
+
+def close(session: Session | None) -> None:
+    """Let a session end, where it wants to know of it."""
+    end = getattr(session, "close", None)
+    if end is not None:
+        end()
 
 
 def perform(session: Session, host: ScriptedHost, operation: scenarios.Operation, name: str) -> Diagnosis | None:
@@ -110,8 +131,12 @@ def perform(session: Session, host: ScriptedHost, operation: scenarios.Operation
                 return Diagnosis(name, f"returned {len(ids)} stored ids for {len(messages)} messages")
             host.events.append(Appended(tuple(evolve(m, id=i) for m, i in zip(messages, ids, strict=True))))
         case Configure(configuration):
-            session.configure(configuration)
-            host.events.append(Opened(configuration, tuple(session.state().warnings)))
+            try:
+                session.configure(configuration)
+            except Refused as refused:
+                host.events.append(trace.Refused(configuration, tuple(refused.problems)))
+            else:
+                host.events.append(Opened(configuration, tuple(session.state().warnings)))
         case scenarios.Step():
             return take_step(session, host, operation, name)
     return None
@@ -129,10 +154,9 @@ def take_step(session: Session, host: ScriptedHost, step: scenarios.Step, name: 
         end = StepEnd("suspended")
     except Cancelled:
         end = StepEnd("cancelled")
+    if end.outcome == "committed" and end.answer_id is None:
+        return Diagnosis(name, "a committed step named no stored id of its answer")
     host.events.append(StepEnded(end.outcome, session.state(), end.attempt, end.answer_id))
     if end.outcome != "committed" and not host.failures:
         return Diagnosis(name, f"the step ended as {end.outcome} where nothing was scripted to fail")
     return None
-
-
-__all__ = ["Diagnosis", "Run", "ScriptedHost", "content_text", "run"]

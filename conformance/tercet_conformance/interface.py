@@ -6,7 +6,7 @@ Nothing is inherited: a factory returns an object that has these methods.
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
-from attrs import field, frozen
+from attrs import frozen
 
 from tercet_spec.trace import Outcome
 from tercet_spec.vocabulary import Configuration, Description, Message, Note, PendingCall, State
@@ -32,10 +32,17 @@ class Cancelled(BaseException):
 class Refused(Exception):
     """Raised by ``open`` and ``configure``: the configuration is not accepted, for these reasons."""
 
-    problems: tuple[str, ...] = field(converter=tuple)
+    problems: tuple[str, ...]
 
     def __str__(self) -> str:
         return "; ".join(self.problems)
+
+
+@frozen
+class Unsupported(Exception):
+    """Raised by ``append`` or ``step``: the implementation's messages cannot say this; no rule is broken by that."""
+
+    reason: str
 
 
 class Host(Protocol):
@@ -69,10 +76,13 @@ class StepEnd:
 
 
 class Session(Protocol):
-    """One thread of an implementation."""
+    """One thread of an implementation.
+
+    It may have a method ``close()`` too, which is called when the thread is done with.
+    """
 
     def append(self, messages: Sequence[Message]) -> Sequence[str]:
-        """Store messages; return their stored ids, the proposed ones or the implementation's own."""
+        """Store messages; return their stored ids, which are the implementation's own. Raises Unsupported."""
         ...
 
     def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
@@ -80,7 +90,10 @@ class Session(Protocol):
         ...
 
     def state(self) -> State:
-        """Show the thread. A summary only where there is a key that holds one."""
+        """Show the thread: the history as it is stored, a summary only where there is a key that holds one.
+
+        A message that the implementation itself put into the history may have no stored id.
+        """
         ...
 
     def configure(self, configuration: Configuration) -> None:

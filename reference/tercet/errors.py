@@ -1,13 +1,13 @@
 """What the reference refuses, and why."""
 
-from attrs import field, frozen
+from attrs import frozen
 
 
 @frozen
 class ConfigurationRefused(ValueError):
     """A configuration that may not be used; ``problems`` names every field at fault."""
 
-    problems: tuple[str, ...] = field(converter=tuple)
+    problems: tuple[str, ...]
 
     def __str__(self) -> str:
         return "; ".join(self.problems)

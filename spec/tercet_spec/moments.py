@@ -11,9 +11,9 @@ from attrs import evolve, frozen
 
 from tercet_spec.pairs import Pairs, pair
 from tercet_spec.readings import Given, Made, Part, Thread, origin, read_given, read_request
-from tercet_spec.requests import Standing, as_sent, called_back, measure, opening, standing, usable_cuts
+from tercet_spec.requests import Standing, as_bounded, as_sent, called_back, measure, opening, standing, usable_cuts
 from tercet_spec.trace import Appended, Failure, Opened, Outcome, Refused, Requested, StepBegun, StepEnded, Summarized, Trace
-from tercet_spec.characters import bounded, is_blank, trimmings
+from tercet_spec.characters import is_blank, trimmings
 from tercet_spec.vocabulary import Configuration, Description, Message, Note, PendingCall, State, Summary
 
 
@@ -39,9 +39,7 @@ class Exchange:
 
     def failed(self, configuration: Configuration, description: Description) -> bool:
         """Tell whether nothing may come of it: it failed, or its bounded text is blank."""
-        return self.reply is None or is_blank(
-            bounded(self.reply, configuration.max_summary_tokens, description.character)
-        )
+        return self.reply is None or is_blank(as_bounded(self.reply, configuration, description))
 
 
 @frozen
@@ -69,8 +67,8 @@ class Step:
 
     ``history`` is the suite's own, before the step. ``stored`` is the summary in the thread: the
     one shown or, where none is ever shown, the one that the last committed request carried;
-    ``stored_made`` is where its text came from. ``failed_before`` tells whether the step before
-    this one did not commit, ``uncommitted`` holds the texts that no commit has kept.
+    ``stored_made`` is where its text came from. ``attempt`` counts from 0, and is the last where it
+    is ``None``.
     """
 
     number: int
@@ -90,6 +88,7 @@ class Step:
     shown_before: State
     shown_after: State
     history_after: tuple[Message, ...]
+    stored_after: Summary | None
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -154,6 +153,15 @@ class Step:
     def called_back(self, start: int, until: int | None = None) -> tuple[int, ...]:
         """The covered messages that late results of ``history[start:until]`` call back."""
         return called_back(self.history, self.pairs, start, until)
+
+    def replaces(self, attempt: Attempt) -> bool:
+        """Tell whether a request carries a summary that is not the stored one."""
+        part = attempt.summary
+        if part is None or part.text is None:
+            return False
+        return self.stands is None or not (
+            part.text in trimmings(self.stands.text) or (part.made is not None and part.made is self.stored_made)
+        )
 
     def is_new(self, part: Part) -> bool:
         """Tell whether a summary message's text was written in this step."""
@@ -225,9 +233,10 @@ def fold_step(
 ) -> tuple[Step, Memory]:
     """Make the moment of one step, and what is remembered after it."""
     shown = "summary-shown" in description.capabilities
-    stored = begun.shown.summary if shown else memory.inferred
     notes = tuple(note.message for note in begun.notes)
     made = memory.made
+    before = Thread(memory.history, None, (), made, description)
+    stored = begun.shown.summary if shown else kept(begun.shown, before, memory.inferred)
     exchanges: list[Exchange] = []
     attempts: list[Attempt] = []
     for event in events:
@@ -265,6 +274,7 @@ def fold_step(
         shown_before=begun.shown,
         shown_after=ended.shown,
         history_after=history,
+        stored_after=ended.shown.summary if shown else kept(ended.shown, evolve(before, history=history, made=made), inferred),
     )
     return moment, evolve(memory, history=history, made=made, inferred=inferred, steps=memory.steps + 1)
 
@@ -276,6 +286,18 @@ def read_exchange(event: Summarized, thread: Thread) -> Exchange:
     text = event.reply
     made = Made(text, covers) if text is not None and not is_blank(text) else None
     return Exchange(given, text, event.failure, made, covers)
+
+
+def kept(shown: State, thread: Thread, inferred: Summary | None) -> Summary | None:
+    """Find the summary that a thread keeps: the one in the history shown, where summarising edits that, else the inferred."""
+    if shown.history == thread.history:
+        return inferred
+    parts = read_request(shown.history, thread, by_place=False)
+    part = next((part for part in parts if part.kind == "summary" and part.made and part.made.covers), None)
+    if part is not None and part.text is not None and part.made is not None:
+        return Summary(part.text, thread.history[max(part.made.covers)].id or "")
+    ids = {message.id for message in shown.history}
+    return inferred if all(message.id in ids for message in thread.history) else None
 
 
 def infer(attempt: Attempt, history: Sequence[Message], before: Summary | None) -> Summary | None:

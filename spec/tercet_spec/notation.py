@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Literal, NoReturn
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from tercet_spec.scenarios import (
     Answer,
@@ -94,7 +94,7 @@ class Line:
     """A line of notation, read."""
 
     settings: Settings = Settings()
-    items: tuple[Item, ...] = field(default=(), converter=tuple)
+    items: tuple[Item, ...] = ()
 
 
 TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z]+)|(?P<number>-?\d+)|(?P<sign>'[^']*'|\S))")

@@ -42,7 +42,7 @@ def pair(history: Sequence[Message]) -> Pairs:
         for place, answered_id in enumerate(message.answers):
             same_id = earlier.get(answered_id, [])
             unanswered = [call for call in same_id if call not in answered]
-            nearest = (unanswered or same_id or [None])[-1]
+            nearest = next(reversed(unanswered or same_id), None)
             pairs[Result(position, place)] = nearest
             answered.add(nearest)
         for place, call in enumerate(message.calls):

@@ -13,9 +13,9 @@ from typing import Literal
 from attrs import evolve, field, frozen
 
 from tercet_spec.characters import is_blank, trimmings
-from tercet_spec.vocabulary import Description, Message
+from tercet_spec.vocabulary import WHITE_SPACE, Description, Message
 
-MARKER = re.compile(r"m\d+z")
+MARKER = re.compile(r"[mn]\d+z")
 """Every scripted message carries a marker of its own, so that it is known in prose too."""
 RECOGNISED = 8
 """Code points at its start by which a text of the compressor is known, if something was added to it."""
@@ -60,9 +60,9 @@ class Thread:
 
 def origin(text: str, made: Iterable[Made]) -> Made | None:
     """Find the compressor's answer that a text is a beginning of, or shares its first code points with."""
-    shared = [(shared_beginning(text, trimmed), answer) for answer in made for trimmed in trimmings(answer.text)]
-    longest, answer = max(shared, key=lambda pair: pair[0], default=(0, None))
-    return answer if longest and (longest >= RECOGNISED or longest == len(text)) else None
+    shared = [(shared_beginning(text, t), len(t), answer) for answer in made for t in trimmings(answer.text)]
+    longest, whole, answer = max(shared, key=lambda found: found[0], default=(0, 0, None))
+    return answer if longest and (longest >= min(RECOGNISED, whole) or longest == len(text)) else None
 
 
 def shared_beginning(one: str, other: str) -> int:
@@ -76,22 +76,31 @@ def read_summary(message: Message, thread: Thread) -> Part | None:
     """Read a message as a summary message: framed as declared, or holding a text of the compressor."""
     before, after = thread.description.before, thread.description.after
     content = message.content
-    if content.startswith(before) and content.endswith(after) and len(content) >= len(before) + len(after):
+    framed = content.startswith(before) and content.endswith(after) and len(content) >= len(before) + len(after)
+    if framed:
         text = content[len(before) : len(content) - len(after)]
         made = origin(text, thread.made)
-        if made is not None or before or after:
+        if made is not None:
             return Part(message, "summary", text=text, made=made)
     for answer in reversed(thread.made):
-        start = content.find(answer.text.strip()[:RECOGNISED])
-        if start >= 0 and not is_blank(answer.text):
-            return Part(message, "summary", unchanged=False, text=content[start:], made=answer)
+        if quoted := quotation(content, answer):
+            return Part(message, "summary", unchanged=False, text=quoted, made=answer)
+    if framed and (before or after):
+        return Part(message, "summary", text=content[len(before) : len(content) - len(after)])
     return None
 
 
-def read_request(request: Sequence[Message], thread: Thread) -> tuple[Part, ...]:
-    """Sort the messages of a request."""
+def quotation(content: str, answer: Made) -> str | None:
+    """Find how much of a compressor's answer, from its start on, a longer text quotes."""
+    text = answer.text.strip(WHITE_SPACE)
+    start = content.find(text[:RECOGNISED]) if text else -1
+    return content[start : start + shared_beginning(content[start:], text)] if start >= 0 else None
+
+
+def read_request(request: Sequence[Message], thread: Thread, *, by_place: bool = True) -> tuple[Part, ...]:
+    """Sort the messages of a request; an unknown one at the summary's place is read as a summary, if ``by_place``."""
     history = thread.history
-    positions = {message.id: position for position, message in enumerate(history)}
+    positions = {message.id: position for position, message in enumerate(history) if message.id is not None}
     used: Counter[int] = Counter()
     parts: list[Part] = []
 
@@ -117,7 +126,7 @@ def read_request(request: Sequence[Message], thread: Thread) -> tuple[Part, ...]
             )
             part = read_summary(message, thread) or (
                 Part(message, "summary", text=message.content)
-                if at_its_place and message.role == "user"
+                if by_place and at_its_place and message.role == "user"
                 else Part(message, "other")
             )
         parts.append(part)
@@ -155,13 +164,14 @@ def markers(history: Sequence[Message]) -> Mapping[str, int]:
 
 def read_given(given: Sequence[Message], so_far: str | None, thread: Thread) -> Given:
     """Sort what the compressor received."""
-    parts = read_request(given, evolve(thread, system=None))
+    parts = read_request(given, evolve(thread, system=None), by_place=False)
     stored = [part for part in parts if part.position is not None]
     rest = [part for part in parts if part.position is None]
-    head = next((part for part in rest if part.kind == "summary" and part.made), None)
+    known = markers(thread.history)
+    prose = [part for part in rest if any(marker in known for marker in MARKER.findall(part.message.content))]
+    head = next((part for part in rest if part.kind == "summary" and part.made and part not in prose), None)
     if so_far is None and head is not None:
         so_far = head.text
-    prose = [part for part in rest if part is not head and MARKER.search(part.message.content)]
     if prose and not stored:
         return read_prose(prose, so_far, rest, thread)
     return Given(
@@ -178,9 +188,9 @@ def read_prose(prose: Sequence[Part], so_far: str | None, rest: Sequence[Part], 
     known = markers(thread.history)
     text = "\n".join(part.message.content for part in prose)
     found = [known[marker] for marker in MARKER.findall(text) if marker in known]
-    quoted = [made for made in thread.made if made.text.strip()[:RECOGNISED] in text and not is_blank(made.text)]
+    quoted = [quote for made in thread.made if (quote := quotation(text, made))]
     if so_far is None and quoted:
-        so_far = quoted[-1].text
+        so_far = quoted[-1]
     return Given(
         tuple(without_repeats(found)),
         so_far,

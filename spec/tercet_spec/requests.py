@@ -25,6 +25,13 @@ def opening(history: Sequence[Message]) -> int:
     return next((position for position, message in enumerate(history) if message.role != "system"), len(history))
 
 
+def as_bounded(text: str, configuration: Configuration, description: Description) -> str:
+    """Cut a text to the bound, where the implementation has one."""
+    if "bound" not in description.capabilities:
+        return text
+    return bounded(text, configuration.max_summary_tokens, description.character)
+
+
 def standing(
     history: Sequence[Message], summary: Summary | None, configuration: Configuration, description: Description
 ) -> Standing | None:
@@ -35,7 +42,7 @@ def standing(
     """
     if summary is None:
         return None
-    text = bounded(summary.text, configuration.max_summary_tokens, description.character)
+    text = as_bounded(summary.text, configuration, description)
     anchors = [position for position, message in enumerate(history) if message.id == summary.through]
     if is_blank(text) or not anchors or not opening(history) <= anchors[-1] < len(history) - 1:
         return None

@@ -6,7 +6,7 @@ compressor with a text of twelve code points, the model with a short message.
 
 from typing import Literal
 
-from attrs import field, frozen
+from attrs import frozen
 
 from tercet_spec.trace import Failure
 from tercet_spec.vocabulary import Configuration, Message, Note, PendingCall
@@ -69,7 +69,7 @@ class Scenario:
     """A configuration and the operations that are performed under it."""
 
     configuration: Configuration
-    operations: tuple[Operation, ...] = field(default=(), converter=tuple)
+    operations: tuple[Operation, ...] = ()
 
 
 def reply_text(reply: Reply, ordinal: int) -> str:
@@ -83,7 +83,7 @@ def reply_text(reply: Reply, ordinal: int) -> str:
 def content_text(ordinal: int, length: int | None = None) -> str:
     """Make the content of the message of this ordinal: its marker, filled up to ``length`` code points."""
     marker = f"m{ordinal}z"
-    return marker if length is None else marker.ljust(length, ".")[:length] if length < len(marker) else marker.ljust(length, ".")
+    return marker if length is None else marker.ljust(length, ".")[:length]
 
 
 def call_arguments(ordinal: int) -> str:

@@ -6,7 +6,7 @@ history that no provider accepts, can be said in these words too.
 
 from typing import Literal
 
-from attrs import field, frozen
+from attrs import frozen
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -155,7 +155,7 @@ class Description:
     name: str
     version: str
     language: str = "Python"
-    capabilities: frozenset[Capability] = field(default=frozenset(), converter=frozenset)
+    capabilities: frozenset[Capability] = frozenset()
     character: Character = "code point"
     before: str = ""
     after: str = ""

@@ -1,9 +1,17 @@
 """All rules, in the order of the chapters."""
 
-from tercet_spec.rules import cut
-from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
+from tercet_spec.rules import bound, compress, config, cut, key, send, trigger
+from tercet_spec.rules.rule import AnyRule, Level, Origin, Profile, Rule, Violation
 
-RULES: tuple[Rule, ...] = (*cut.RULES,)
+RULES: tuple[AnyRule, ...] = (
+    *trigger.RULES,
+    *cut.RULES,
+    *compress.RULES,
+    *bound.RULES,
+    *send.RULES,
+    *key.RULES,
+    *config.RULES,
+)
 BY_ID = {rule.id: rule for rule in RULES}
 
-__all__ = ["BY_ID", "RULES", "Level", "Origin", "Profile", "Rule", "Violation"]
+__all__ = ["BY_ID", "RULES", "AnyRule", "Level", "Origin", "Profile", "Rule", "Violation"]

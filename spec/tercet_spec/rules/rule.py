@@ -66,7 +66,7 @@ class Rule(Generic[M]):
     about: type[M] = field(repr=False)
     relation: Callable[[M, Moment | None], Iterator[Violation]] = field(repr=False)
     situations: Mapping[str, Callable[[M], bool]] = field(repr=False)
-    needs: frozenset[Capability] = field(default=frozenset(), converter=frozenset)
+    needs: frozenset[Capability] = frozenset()
 
     @property
     def family(self) -> str:
@@ -86,3 +86,6 @@ class Rule(Generic[M]):
     def applies_to(self, capabilities: frozenset[Capability]) -> bool:
         """Tell whether an implementation of these capabilities can be asked to keep it."""
         return self.needs <= capabilities
+
+
+AnyRule = Rule[Configured] | Rule[Step]

@@ -1,0 +1,212 @@
+"""Checks an implementation: searches, shrinks what broke, and says a verdict for each rule."""
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+from attrs import evolve, frozen
+
+from tercet_conformance.driver import Diagnosis, Run
+from tercet_conformance.drawing import Shape, shape
+from tercet_conformance.interface import Implementation
+from tercet_conformance.machine import explore
+from tercet_conformance.search import (
+    BUDGETS,
+    BudgetName,
+    Candidate,
+    Sightings,
+    Suite,
+    best,
+    generated_scenarios,
+    saved_scenarios,
+    search,
+)
+from tercet_conformance.shrinking import shrink
+from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict
+from tercet_spec.judgement import Finding, Judgement
+from tercet_spec.rules import RULES, AnyRule, Profile
+from tercet_spec.scenarios import Scenario
+
+MOST_COUNTEREXAMPLES = 5
+MOST_SHRINKS = 14
+WHOLE_ROAD_SHRINKS = 2
+Progress = Callable[[str, int, int], None]
+
+
+@frozen
+class Plan:
+    """What is asked of one check."""
+
+    budget: BudgetName = "standard"
+    seed: int = 0
+    only: frozenset[str] = frozenset()
+    saved: bool = True
+    profile: Profile | None = None
+
+
+def check(implementation: Implementation, plan: Plan, progress: Progress = lambda *_: None) -> Report:
+    """Check an implementation; a KeyboardInterrupt ends the search, and what was found is reported."""
+    started = monotonic()
+    description = implementation.describe()
+    rules = tuple(rule for rule in RULES if not plan.only or rule.id in plan.only)
+    whole = whole_road(implementation)
+    fast = Suite(implementation, description, applicable(rules, implementation))
+    roads = [(fast, Sightings())]
+    diagnoses: list[tuple[Diagnosis, Scenario | None]] = []
+    interrupted = False
+    try:
+        look(fast, roads[0][1], plan, progress)
+        if whole is not None:
+            later = tuple(rule for rule in applicable(rules, whole) if rule not in fast.rules)
+            slow = Suite(whole, whole.describe(), later)
+            roads.append((slow, Sightings()))
+            number = BUDGETS[plan.budget].whole
+            diagnoses += compare_roads(fast, evolve(slow, rules=fast.rules), plan, number, progress)
+            scenarios = list(generated_scenarios(slow.capabilities, number, plan.seed))
+            if plan.saved:
+                scenarios = saved_scenarios(slow.capabilities) + scenarios
+            done = counter(progress, "the whole road", len(scenarios))
+            search(slow, scenarios, roads[1][1], done)
+    except KeyboardInterrupt:
+        interrupted = True
+    verdicts: dict[str, RuleVerdict] = {}
+    for suite, sightings in roads:
+        diagnoses += sightings.diagnoses
+        for rule in suite.rules:
+            try:
+                verdicts[rule.id] = decide(suite, rule, sightings, progress, quick=interrupted or suite is not fast)
+            except KeyboardInterrupt:
+                interrupted = True
+                verdicts[rule.id] = decide(suite, rule, sightings, progress, quick=True, shrinks=0)
+    return Report(
+        description=description,
+        verdicts=tuple(
+            verdicts.get(rule.id) or RuleVerdict(rule, Verdict.NOT_APPLICABLE, reason=missing(rule, roads)) for rule in rules
+        ),
+        diagnoses=tuple(diagnoses),
+        scenarios=sum(sightings.scenarios for _, sightings in roads),
+        steps=sum(sightings.steps for _, sightings in roads),
+        seconds=monotonic() - started,
+        seed=plan.seed,
+        budget=plan.budget,
+        asked=plan.profile,
+        interrupted=interrupted,
+    )
+
+
+def whole_road(implementation: Implementation) -> Implementation | None:
+    """Return the slower, whole way to drive an implementation, where it has one."""
+    make = getattr(implementation, "whole_road", None)
+    return None if make is None else make()
+
+
+def applicable(rules: Sequence[AnyRule], implementation: Implementation) -> tuple[AnyRule, ...]:
+    """Choose the rules that an implementation can be asked to keep."""
+    capabilities = implementation.describe().capabilities
+    return tuple(rule for rule in rules if rule.applies_to(capabilities))
+
+
+def missing(rule: AnyRule, roads: Sequence[tuple[Suite, Sightings]]) -> str:
+    """Say which capabilities are not declared that a rule needs."""
+    declared = frozenset[str]().union(*(suite.capabilities for suite, _ in roads))
+    return "not declared: " + ", ".join(sorted(rule.needs - declared))
+
+
+def counter(progress: Progress, what: str, total: int) -> Callable[[], None]:
+    """Count what is done, and report it."""
+    done = 0
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        progress(what, done, total)
+
+    return count
+
+
+def look(suite: Suite, sightings: Sightings, plan: Plan, progress: Progress) -> None:
+    """Search: what is saved, then what is generated, then what the state machine draws."""
+    budget = BUDGETS[plan.budget]
+    if plan.saved:
+        saved = saved_scenarios(suite.capabilities)
+        search(suite, saved, sightings, counter(progress, "saved scenarios", len(saved)))
+    generated = generated_scenarios(suite.capabilities, budget.bursts, plan.seed)
+    search(suite, generated, sightings, counter(progress, "generated scenarios", budget.bursts))
+    count = counter(progress, "the state machine", budget.examples)
+
+    def take(scenario: Scenario) -> None:
+        sightings.take(scenario, *suite.judge(scenario))
+        count()
+
+    explore(suite.capabilities, take, budget.examples, plan.seed)
+
+
+def compare_roads(
+    fast: Suite, slow: Suite, plan: Plan, number: int, progress: Progress
+) -> list[tuple[Diagnosis, Scenario | None]]:
+    """Run generated scenarios on both roads: they must give the same verdicts, or the adapter does not tell the truth."""
+    done = counter(progress, "both roads", number)
+    for scenario in generated_scenarios(fast.capabilities, number, plan.seed + 1):
+        one, other = (verdicts_of(*suite.judge(scenario)) for suite in (fast, slow))
+        if one != other:
+            only_fast, only_slow = sorted(one - other), sorted(other - one)
+            problem = f"the two roads of the adapter disagree: fast only {only_fast}, whole only {only_slow}"
+            return [(Diagnosis("both roads", problem), scenario)]
+        done()
+    return []
+
+
+def verdicts_of(ran: Run, judgement: Judgement) -> set[tuple[str, int]]:
+    """The rules that a run broke, and in which steps."""
+    broken = {(finding.rule.id, finding.step) for finding in judgement.findings}
+    return broken | ({(ran.diagnosis.problem, -2)} if ran.diagnosis else set())
+
+
+def decide(
+    suite: Suite, rule: AnyRule, sightings: Sightings, progress: Progress, *, quick: bool, shrinks: int = MOST_SHRINKS
+) -> RuleVerdict:
+    """Say the verdict of one rule."""
+    reached = {situation: sightings.reached[rule.id, situation] for situation in rule.situations}
+    if candidates := sightings.broken.get(rule.id):
+        shrinks = min(shrinks, WHOLE_ROAD_SHRINKS) if quick else shrinks
+        examples = shrink_all(suite, rule, best(candidates), shrinks, progress)
+        return RuleVerdict(rule, Verdict.FAIL, reached, examples, following(suite, rule, examples))
+    unreached = [situation for situation, times in reached.items() if times == 0]
+    if not unreached:
+        return RuleVerdict(rule, Verdict.PASS, reached)
+    never = "never reached: " + "; ".join(unreached)
+    if sightings.diagnoses:
+        return RuleVerdict(rule, Verdict.COULD_NOT_RUN, reached, reason=f"{never}; runs were broken off")
+    if sightings.broken:
+        return RuleVerdict(rule, Verdict.BLOCKED, reached, reason=f"{never}; broken: {', '.join(sightings.broken)}")
+    return RuleVerdict(rule, Verdict.NOT_EXERCISED, reached, reason=never)
+
+
+def shrink_all(
+    suite: Suite, rule: AnyRule, candidates: Sequence[Candidate], shrinks: int, progress: Progress
+) -> tuple[Counterexample, ...]:
+    """Shrink candidates until enough counterexamples of distinct shape are found."""
+    found: dict[Shape, Counterexample] = {}
+    for number, candidate in enumerate(candidates[: max(1, shrinks)]):
+        progress(f"shrinking {rule.id}", number, shrinks)
+        small = shrink(candidate.scenario, lambda s: suite.breaks(s, rule)) if shrinks else candidate.scenario
+        finding = first_finding(suite, rule, small)
+        if finding is not None:
+            found.setdefault(shape(finding), Counterexample(small, finding))
+        if len(found) == MOST_COUNTEREXAMPLES:
+            break
+    return tuple(found.values())
+
+
+def first_finding(suite: Suite, rule: AnyRule, scenario: Scenario) -> Finding | None:
+    """Run a scenario and return what first broke a rule."""
+    return next(iter(evolve(suite, rules=(rule,)).judge(scenario)[1].findings), None)
+
+
+def following(suite: Suite, rule: AnyRule, examples: Sequence[Counterexample]) -> str | None:
+    """Name a rule that broke in an earlier step of every counterexample of this one."""
+    earlier: set[str] | None = None
+    for example in examples:
+        findings = suite.judge(example.scenario)[1].findings
+        before = {f.rule.id for f in findings if 0 <= f.step < example.finding.step and f.rule is not rule}
+        earlier = before if earlier is None else earlier & before
+    return min(earlier) if earlier else None

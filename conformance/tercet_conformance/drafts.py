@@ -1,0 +1,152 @@
+"""Scenarios in the making: a draft that macros add operations to.
+
+The reference runs along, so that a macro knows how large the next request will be. It steers where
+scenarios go; it has no say in how they are judged.
+"""
+
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
+
+from tercet import Ask
+from tercet_conformance.adapters.reference import ReferenceSession, summarization
+from tercet_conformance.driver import ScriptedHost, perform
+from tercet import Thread
+from tercet_spec.requests import measure
+from tercet_spec.scenarios import Answer, Append, Configure, Operation, Reply, Scenario, Step, call_arguments, content_text
+from tercet_spec.vocabulary import Capability, Configuration, Description, Message, ToolCall
+
+STEERING = Description("steering", "0", before="What was said before: ")
+
+
+@frozen
+class Style:
+    """What one scenario's threads are like.
+
+    A tidy thread has call ids of its own for each call and answers each call once. Otherwise ids
+    are re-used in the way that ``ids`` names.
+    """
+
+    capabilities: frozenset[Capability]
+    tidy: bool = True
+    ids: str = "fresh"
+    system: str | None = None
+
+
+class Draft:
+    """A scenario in the making."""
+
+    def __init__(self, configuration: Configuration, style: Style) -> None:
+        self.first = configuration
+        self.configuration = configuration
+        self.style = style
+        self.operations: list[Operation] = []
+        self.ordinal = 0
+        self.calls = 0
+        self.open_calls: list[str | None] = []
+        self.host = ScriptedHost()
+        thread = Thread(summarization(configuration, "code point"))
+        self.session = ReferenceSession(thread, self.host, "code point")
+
+    def can(self, capability: Capability) -> bool:
+        """Tell whether the implementation that this scenario is for declares a capability."""
+        return capability in self.style.capabilities
+
+    def perform(self, operation: Operation) -> None:
+        """Add an operation, and let the reference run along."""
+        self.operations.append(operation)
+        perform(self.session, self.host, operation, "")
+
+    def append(self, *messages: Message) -> None:
+        """Add messages to the history."""
+        if messages:
+            self.perform(Append(messages))
+
+    def step(self, replies: Sequence[Reply] = (), answers: Sequence[Answer] = ()) -> None:
+        """Take a model step."""
+        self.perform(Step(self.style.system, tuple(replies), tuple(answers)))
+
+    def configure(self, configuration: Configuration) -> None:
+        """Change the configuration."""
+        self.configuration = configuration
+        self.perform(Configure(configuration))
+
+    def size(self) -> int:
+        """Measure the next request, as the reference would send it."""
+        system = self.style.system
+        plan = self.session.thread.decide(None if system is None else Message("system", system))
+        request = plan.as_measured.request if isinstance(plan, Ask) else plan.request
+        return measure(request, self.configuration, STEERING)
+
+    def speak(self, role: str, length: int | None = None) -> Message:
+        """Make a message without calls."""
+        self.ordinal += 1
+        content = content_text(self.ordinal, length)
+        if role == "user":
+            return Message("user", content)
+        return Message("system" if role == "system" else "assistant", content)
+
+    def call(self, count: int) -> Message:
+        """Make an assistant message that calls so many tools."""
+        self.ordinal += 1
+        ids = [self.fresh_id(place) for place in range(count)]
+        self.open_calls += ids
+        calls = (
+            ToolCall(call_id, arguments=call_arguments(self.ordinal) if place == 0 else "{}")
+            for place, call_id in enumerate(ids)
+        )
+        return Message("assistant", "", tuple(calls))
+
+    def fresh_id(self, place: int) -> str | None:
+        """Make the id of a new call, by the scenario's style."""
+        self.calls += 1
+        match self.style.ids:
+            case "by turn":
+                return f"call_{place}"
+            case "constant":
+                return "0"
+            case "empty":
+                return "" if self.calls % 2 else f"c{self.calls}"
+            case "missing" if self.can("missing-ids"):
+                return None if self.calls % 3 else ""
+            case _:
+                return f"c{self.calls}"
+
+    def result(self, call_id: str | None, length: int | None = None) -> Message:
+        """Make the result of a call."""
+        self.ordinal += 1
+        return Message("tool", content_text(self.ordinal, length), answers=(call_id,))
+
+    def answer_call(self, index: int, *, again: bool = False) -> Message | None:
+        """Make the result of one of the open calls, counted modulo; it stays open if it is answered ``again``."""
+        if not self.open_calls:
+            return None
+        index %= len(self.open_calls)
+        call_id = self.open_calls[index]
+        if not again or self.style.tidy:
+            del self.open_calls[index]
+        return self.result(call_id)
+
+    def scenario(self) -> Scenario:
+        """Finish: answer what a tidy thread still has to, and take a last step."""
+        if self.style.tidy and self.open_calls:
+            self.append(*[self.result(call_id) for call_id in self.open_calls])
+            self.open_calls.clear()
+            self.step()
+        return Scenario(self.first, tuple(self.operations))
+
+
+def changed(
+    configuration: Configuration,
+    *,
+    limit: int | None = None,
+    keep_recent: int | None = None,
+    max_summary_tokens: int | None = None,
+) -> Configuration:
+    """Change the numbers of a configuration; ``limit`` is its trigger's."""
+    return evolve(
+        configuration,
+        trigger=configuration.trigger if limit is None else evolve(configuration.trigger, limit=limit),
+        keep_recent=configuration.keep_recent if keep_recent is None else keep_recent,
+        max_summary_tokens=configuration.max_summary_tokens if max_summary_tokens is None else max_summary_tokens,
+    )

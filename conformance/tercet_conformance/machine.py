@@ -1,0 +1,101 @@
+"""The front door: a Hypothesis state machine whose rules are the macros.
+
+It has no preconditions and no bundles: every rule can run in every state. Each example performs a
+scenario as it is drawn, and judges it when it ends.
+"""
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from tercet_conformance.drafts import Draft
+from tercet_conformance.macros import MACROS, OPENING, Macro, open_draft
+from tercet_spec.scenarios import Scenario
+from tercet_spec.vocabulary import Capability
+
+STEPS = 12
+"""How many rules one example performs at most."""
+
+
+class ScenarioMachine(RuleBasedStateMachine):
+    """Draws a scenario by macros; subclasses say what the implementation can do and what is done with it."""
+
+    capabilities: frozenset[Capability] = frozenset()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.draft: Draft | None = None
+
+    def finish(self, scenario: Scenario) -> None:
+        """Take the scenario of one example."""
+
+    def teardown(self) -> None:
+        """End the example."""
+        if self.draft is not None:
+            self.finish(self.draft.scenario())
+
+
+def strategies(parameters: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+    """Make the strategy of each parameter: whole numbers between two, both included."""
+    return {name: st.integers(*limits) for name, limits in parameters.items()}
+
+
+def as_initialize() -> Any:
+    def begin(self: ScenarioMachine, **numbers: int) -> None:
+        self.draft = open_draft(self.capabilities, numbers)
+
+    return initialize(**strategies(OPENING))(begin)
+
+
+def as_rule(macro: Macro) -> Any:
+    def play(self: ScenarioMachine, **numbers: int) -> None:
+        if self.draft is not None:
+            macro.perform(self.draft, **numbers)
+
+    play.__name__ = macro.name
+    return rule(**strategies(macro.parameters))(play)
+
+
+def as_burst() -> Any:
+    def burst(self: ScenarioMachine, number: int) -> None:
+        random = Random(number)
+        for _ in range(4):
+            if self.draft is not None:
+                random.choice(MACROS).play(self.draft, random)
+
+    return rule(number=st.integers(0, 2**32 - 1))(burst)
+
+
+MACHINE_RULES = {"begin": as_initialize(), **{macro.name: as_rule(macro) for macro in MACROS}, "burst": as_burst()}
+MacroMachine: type[ScenarioMachine] = type("MacroMachine", (ScenarioMachine,), dict(MACHINE_RULES))
+
+
+def explore(
+    capabilities: frozenset[Capability], take: Callable[[Scenario], None], examples: int, seed_number: int
+) -> None:
+    """Draw scenarios with Hypothesis: the same seed, the same scenarios, in CI as elsewhere."""
+
+    class Explorer(MacroMachine):  # type: ignore[misc, valid-type]
+        def finish(self, scenario: Scenario) -> None:
+            take(scenario)
+
+    Explorer.capabilities = capabilities
+    run_state_machine_as_test(
+        seed(seed_number)(Explorer),
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=STEPS,
+            phases=[Phase.generate],
+            database=None,
+            derandomize=False,
+            deadline=None,
+            report_multiple_bugs=True,
+            print_blob=False,
+            verbosity=Verbosity.quiet,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -1,0 +1,285 @@
+"""What happens in a thread, as a few total moves: each adds operations to a draft, whatever its state.
+
+They are written once. The state machines draw their numbers from Hypothesis, a burst from a seed.
+"""
+
+from collections.abc import Callable, Mapping
+from random import Random
+
+from attrs import evolve, frozen
+
+from tercet_conformance.drafts import Draft, Style, changed
+from tercet_spec.notation import DEFAULT_SYSTEM
+from tercet_spec.scenarios import Answer, Reply, Scenario
+from tercet_spec.vocabulary import Capability, Configuration, Message, TokenCounter, Trigger
+
+FILLS = ("x", "x", "é", "漢", "😀")
+ID_STYLES = ("fresh", "by turn", "constant", "empty", "missing")
+
+
+@frozen
+class Macro:
+    """A move: its parameters, each a range of whole numbers, and what it does with them."""
+
+    name: str
+    parameters: Mapping[str, tuple[int, int]]
+    perform: Callable[..., None]
+
+    def play(self, draft: Draft, random: Random) -> None:
+        """Perform it with numbers drawn from a seeded generator."""
+        self.perform(draft, **{name: random.randint(*limits) for name, limits in self.parameters.items()})
+
+
+def fill(draft: Draft, past: int, role: int, last: int) -> None:
+    """Fill the thread until the next request is just below, at, or past the limit; take a step."""
+    grow(draft, past, role, last)
+    draft.step()
+
+
+def grow(draft: Draft, past: int, role: int = 0, last: int = 0) -> None:
+    """Append messages until the next request is ``past`` the limit."""
+    missing = draft.configuration.trigger.limit + past - draft.size()
+    if draft.configuration.trigger.kind == "tokens":
+        counter = draft.configuration.token_counter
+        if missing > counter.base:
+            draft.append(draft.speak("user", min(400, (missing - counter.base) * counter.divisor)))
+        return
+    speakers = ("user", "assistant") if role else ("user", "user")
+    messages = [draft.speak(speakers[number % 2]) for number in range(min(missing, 25))]
+    if last and draft.open_calls and messages:
+        messages[-1] = draft.answer_call(last) or messages[-1]
+    draft.append(*messages)
+
+
+def chat(draft: Draft, messages: int, length: int) -> None:
+    """Say a few things, some of them long or empty, and take a step."""
+    contents = [None, 40, 0] if draft.can("exact-input") else [None, 40]
+    for number in range(messages):
+        draft.append(draft.speak("user" if number % 2 == 0 else "assistant", contents[length % len(contents)]))
+    draft.step()
+
+
+def tool_turn(draft: Draft, calls: int, order: int, between: int, answered: int) -> None:
+    """Call several tools at once; results come in any order, a user may write in between."""
+    draft.append(draft.speak("user"), draft.call(20 if calls == 9 else min(calls, 4)))
+    answer_some(draft, order, between, answered)
+    draft.step()
+
+
+def overlapping_calls(draft: Draft, messages: int, order: int, between: int, answered: int) -> None:
+    """Call a tool in one message after another before any result comes."""
+    draft.append(*[draft.call(1 + (number + order) % 2 if messages > 3 else 1) for number in range(1 + messages % 3)])
+    answer_some(draft, order, between, answered)
+    draft.step()
+
+
+def answer_some(draft: Draft, order: int, between: int, answered: int) -> None:
+    """Append results of open calls; now and then one stays open, comes twice, or has no call."""
+    count = len(draft.open_calls) - (answered == 0)
+    messages: list[Message | None] = []
+    for number in range(max(count, 0)):
+        if between == number + 1:
+            messages.append(draft.speak("user"))
+        messages.append(draft.answer_call(order, again=answered == 1 and number == 0))
+    if answered == 2 and not draft.style.tidy:
+        messages.append(draft.result("nobody"))
+    draft.append(*[message for message in messages if message is not None])
+
+
+def step_that_calls(draft: Draft, calls: int, between: int, late: int) -> None:
+    """Let the model's answer call tools; its results follow, or stay away for later."""
+    message = draft.call(min(calls, 4))
+    draft.step(answers=[Answer(message)])
+    if not late:
+        answer_some(draft, 0, between, 3)
+        draft.step()
+
+
+def late_result(draft: Draft, index: int, past: int, again: int) -> None:
+    """Let a firing pass over an open call, then answer it."""
+    if not draft.open_calls:
+        draft.append(draft.call(1 + past % 2))
+    for _ in range(draft.configuration.keep_recent):
+        draft.append(draft.speak("user"))
+    grow(draft, past)
+    draft.step()
+    result = draft.answer_call(index, again=bool(again))
+    if result:
+        draft.append(result)
+    draft.step()
+
+
+def fail_then_retry(draft: Draft, kind: int, past: int, more: int) -> None:
+    """Let a firing fail, then try again."""
+    grow(draft, past)
+    failures: list[tuple[list[Reply], list[Answer]]] = [
+        ([Reply(failure="failed")], []),
+        ([Reply(blank="")], []),
+        ([Reply(blank=" \u2003\n\u3000")], []),
+    ]
+    if draft.can("model-step"):
+        failures += [([], [Answer(failure="failed")])] * 2
+        failures += [([], [Answer(failure="cancelled")]), ([Reply(failure="cancelled")], [])]
+    if draft.can("suspend"):
+        failures.append(([], [Answer(failure="suspended")]))
+    replies, answers = failures[kind % len(failures)]
+    draft.step(replies, answers)
+    draft.append(*[draft.speak("user") for _ in range(more)])
+    draft.step()
+
+
+def long_summary(draft: Draft, past: int, over: int, fill_with: int, ends: int) -> None:
+    """Fire with a summary about as long as the bound."""
+    if not draft.can("bound"):
+        return
+    grow(draft, past)
+    character = FILLS[fill_with % len(FILLS)]
+    units = {"x": 1, "é": 1, "漢": 1, "😀": 1}[character]
+    length = 4 * draft.configuration.max_summary_tokens // units + over
+    draft.step([Reply(length, character, "\ud83d" if ends == 7 else " " if ends == 6 else "😀" if ends == 5 else "")])
+    draft.step()
+
+
+def by_other_measure(draft: Draft, fill_with: int, over: int) -> None:
+    """Fire with a summary whose bound falls elsewhere in UTF-16 units, UTF-8 bytes, or by the tokenCounter."""
+    if not draft.can("bound"):
+        return
+    grow(draft, 1)
+    character = ("😀", "é", "漢", "x")[fill_with % 4]
+    maximum, counter = draft.configuration.max_summary_tokens, draft.configuration.token_counter
+    lengths = (2 * maximum, 2 * maximum, 4 * maximum // 3, (maximum - counter.base) * counter.divisor)
+    draft.step([Reply(max(8, lengths[fill_with % 4] + over), character)])
+    draft.append(draft.speak("user"))
+    draft.step()
+
+
+def configure(draft: Draft, what: int, value: int) -> None:
+    """Change the configuration in the middle of a thread."""
+    if not draft.can("configure"):
+        return
+    now = draft.configuration
+    match what % 3:
+        case 0:
+            draft.configure(changed(now, max_summary_tokens=32 + value))
+        case 1:
+            draft.configure(changed(now, keep_recent=1 + value % 5))
+        case _:
+            draft.configure(changed(now, limit=max(1, now.trigger.limit + value - 4)))
+    draft.append(draft.speak("user"))
+    draft.step()
+
+
+def lower_bound(draft: Draft, over: int, fill_with: int) -> None:
+    """Keep a summary as long as the bound, then lower the bound under it."""
+    if not (draft.can("configure") and draft.can("bound")):
+        return
+    draft.configure(changed(draft.configuration, max_summary_tokens=40))
+    grow(draft, 1)
+    draft.step([Reply(160 + over, FILLS[fill_with % len(FILLS)])])
+    draft.append(draft.speak("user"))
+    limit = draft.size() + 60 if draft.configuration.trigger.kind == "tokens" else draft.size() + 2
+    draft.configure(changed(draft.configuration, max_summary_tokens=32, limit=limit))
+    draft.step()
+
+
+def step_again(draft: Draft, times: int) -> None:
+    """Take steps with nothing said in between."""
+    for _ in range(times):
+        draft.step()
+
+
+def no_usable_cut(draft: Draft, calls: int) -> None:
+    """Grow past the limit with an open call first and its results last, so that no cut is usable."""
+    if draft.operations:
+        return
+    draft.append(draft.call(1 + calls % 2))
+    grow(draft, 0)
+    draft.append(*[message for _ in range(2) if (message := draft.answer_call(0)) is not None])
+    draft.step()
+
+
+MACROS = (
+    Macro("fill", {"past": (-1, 2), "role": (0, 1), "last": (0, 3)}, fill),
+    Macro("chat", {"messages": (0, 4), "length": (0, 2)}, chat),
+    Macro("tool_turn", {"calls": (1, 9), "order": (0, 5), "between": (0, 4), "answered": (0, 5)}, tool_turn),
+    Macro(
+        "overlapping_calls",
+        {"messages": (1, 5), "order": (0, 5), "between": (0, 4), "answered": (0, 5)},
+        overlapping_calls,
+    ),
+    Macro("step_that_calls", {"calls": (1, 4), "between": (0, 3), "late": (0, 1)}, step_that_calls),
+    Macro("late_result", {"index": (0, 3), "past": (1, 2), "again": (0, 1)}, late_result),
+    Macro("fail_then_retry", {"kind": (0, 15), "past": (1, 2), "more": (0, 2)}, fail_then_retry),
+    Macro("long_summary", {"past": (1, 1), "over": (-3, 5), "fill_with": (0, 4), "ends": (0, 7)}, long_summary),
+    Macro("by_other_measure", {"fill_with": (0, 3), "over": (-1, 3)}, by_other_measure),
+    Macro("configure", {"what": (0, 2), "value": (0, 8)}, configure),
+    Macro("lower_bound", {"over": (-1, 2), "fill_with": (0, 4)}, lower_bound),
+    Macro("step_again", {"times": (1, 2)}, step_again),
+    Macro("no_usable_cut", {"calls": (0, 3)}, no_usable_cut),
+)
+
+OPENING: Mapping[str, tuple[int, int]] = {
+    "limit": (-4, 6),
+    "keep": (1, 5),
+    "kind": (0, 2),
+    "bound": (32, 40),
+    "base": (0, 4),
+    "divisor": (1, 6),
+    "system": (0, 1),
+    "opens": (0, 5),
+    "style": (0, 9),
+}
+
+
+def open_draft(capabilities: frozenset[Capability], numbers: Mapping[str, int]) -> Draft:
+    """Begin a scenario: a configuration and a style, from drawn numbers."""
+    by_tokens = "token-trigger" in capabilities and (numbers["kind"] == 2 or "message-trigger" not in capabilities)
+    counter = TokenCounter(numbers["base"], numbers["divisor"])
+    limit = max(1, numbers["keep"] + 2 + numbers["limit"])
+    configuration = Configuration(
+        trigger=Trigger("tokens", 20 + limit * (4 + counter.base)) if by_tokens else Trigger("messages", limit),
+        keep_recent=numbers["keep"],
+        max_summary_tokens=numbers["bound"] if "bound" in capabilities else 1000,
+        token_counter=counter,
+    )
+    style = numbers["style"]
+    draft = Draft(
+        configuration,
+        Style(
+            capabilities,
+            tidy=style < 6,
+            ids="fresh" if style < 6 else ID_STYLES[1 + style % 4],
+            system=DEFAULT_SYSTEM if numbers["system"] and "system" in capabilities else None,
+        ),
+    )
+    if numbers["opens"] == 5:
+        draft.append(*[draft.speak("system") for _ in range(1 + numbers["limit"] % 2)])
+    return draft
+
+
+def burst(capabilities: frozenset[Capability], seed: int) -> Scenario:
+    """Make a scenario from a seed alone: the same seed and capabilities, the same scenario."""
+    random = Random(seed)
+    draft = open_draft(capabilities, {name: random.randint(*limits) for name, limits in OPENING.items()})
+    likely = random.sample(MACROS, 5)
+    for _ in range(random.randint(1, 6)):
+        random.choice(likely).play(draft, random)
+    return draft.scenario()
+
+
+def refusals(capabilities: frozenset[Capability]) -> list[Scenario]:
+    """Make one scenario for each configuration that must be refused and that the implementation can be asked for."""
+    if "refuses" not in capabilities:
+        return []
+    kind = "messages" if "message-trigger" in capabilities else "tokens"
+    right = Configuration(Trigger(kind, 10), keep_recent=3)
+    wrong = [evolve(right, keep_recent=keep) for keep in (0, -1)]
+    wrong += [evolve(right, trigger=Trigger(kind, limit)) for limit in (0, -1)]
+    wrong.append(evolve(right, trigger=Trigger("words", 10)))
+    if "bound" in capabilities:
+        wrong += [evolve(right, max_summary_tokens=bound) for bound in (31, 0, -1)]
+    if "beside" in capabilities:
+        wrong += [evolve(right, beside=(other,)) for other in ("window", "summarizer")]
+    return [Scenario(configuration) for configuration in wrong]
+
+

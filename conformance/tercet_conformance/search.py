@@ -1,0 +1,151 @@
+"""Searches for scenarios that break a rule, and keeps what it saw of all of them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
+
+from attrs import Factory, define, frozen
+
+from tercet_conformance.directed import directed
+from tercet_conformance.drawing import letter
+from tercet_conformance.driver import Diagnosis, Run, run
+from tercet_conformance.interface import Implementation
+from tercet_conformance.macros import burst, refusals
+from tercet_conformance.shrinking import oddity
+from tercet_spec.judgement import Finding, Judgement, Situation, judge
+from tercet_spec.moments import Step
+from tercet_spec.rules import AnyRule
+from tercet_spec.scenarios import Scenario
+from tercet_spec.vocabulary import Capability, Description
+
+BudgetName = Literal["quick", "standard", "thorough"]
+
+
+@frozen
+class Budget:
+    """How many scenarios are run: bursts from seeds, examples of the state machine, runs on the whole road."""
+
+    bursts: int
+    examples: int
+    whole: int
+
+
+BUDGETS: dict[BudgetName, Budget] = {
+    "quick": Budget(300, 30, 40),
+    "standard": Budget(2500, 200, 200),
+    "thorough": Budget(25_000, 2000, 1000),
+}
+CANDIDATES = 60
+"""Broken scenarios that are kept of each rule, to be shrunk."""
+
+Sight = tuple[object, ...]
+"""What a broken rule looks like before it is shrunk: of two that look alike one is kept first."""
+
+
+@frozen
+class Candidate:
+    """A scenario that broke a rule, and how odd and how long it is."""
+
+    scenario: Scenario
+    sight: Sight
+    oddity: int
+    length: int
+
+
+@define
+class Sightings:
+    """What was seen in a search."""
+
+    scenarios: int = 0
+    steps: int = 0
+    reached: Counter[Situation] = Factory(Counter)
+    broken: dict[str, list[Candidate]] = Factory(dict)
+    diagnoses: list[tuple[Diagnosis, Scenario]] = Factory(list)
+    unsupported: int = 0
+
+    def take(self, scenario: Scenario, ran: Run, judgement: Judgement) -> None:
+        """Keep what is worth keeping of one run."""
+        if ran.unsupported:
+            self.unsupported += 1
+            return
+        self.scenarios += 1
+        self.steps += sum(type(event).__name__ == "StepEnded" for event in ran.trace.events)
+        self.reached += judgement.reached
+        if ran.diagnosis and ran.diagnosis.problem not in {diagnosis.problem for diagnosis, _ in self.diagnoses}:
+            self.diagnoses.append((ran.diagnosis, scenario))
+        firsts: dict[str, Finding] = {}
+        for finding in judgement.findings:
+            firsts.setdefault(finding.rule.id, finding)
+        for rule_id, finding in firsts.items():
+            candidates = self.broken.setdefault(rule_id, [])
+            candidates.append(Candidate(scenario, sight(finding), oddity(scenario), len(scenario.operations)))
+            if len(candidates) > 2 * CANDIDATES:
+                self.broken[rule_id] = best(candidates)
+
+
+def sight(finding: Finding) -> Sight:
+    """Describe a finding coarsely: what was seen, and who speaks around the message at fault."""
+    step, position = finding.moment, finding.violation.position
+    if not isinstance(step, Step) or position is None:
+        return (finding.violation.seen,)
+    around = step.history[max(0, position - 3) : position + 1]
+    return (finding.violation.seen[:24], *(letter(message) for message in around))
+
+
+def best(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Choose which candidates to keep: one of each sight first, the least odd and shortest of it."""
+    ordered = sorted(candidates, key=lambda candidate: (candidate.oddity, candidate.length))
+    seen: Counter[Sight] = Counter()
+    ranked = []
+    for candidate in ordered:
+        ranked.append((candidate.oddity > 0, seen[candidate.sight], candidate))
+        seen[candidate.sight] += 1
+    return [candidate for _, _, candidate in sorted(ranked, key=lambda entry: entry[:2])][:CANDIDATES]
+
+
+@frozen
+class Suite:
+    """One implementation under some rules: runs scenarios against it and judges them."""
+
+    implementation: Implementation
+    description: Description
+    rules: tuple[AnyRule, ...]
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What the implementation declares."""
+        return self.description.capabilities
+
+    def judge(self, scenario: Scenario) -> tuple[Run, Judgement]:
+        """Run one scenario and judge its trace."""
+        ran = run(self.implementation, self.description, scenario)
+        return ran, judge(ran.trace, self.rules)
+
+    def breaks(self, scenario: Scenario, rule: AnyRule) -> bool:
+        """Tell whether a scenario breaks one rule."""
+        ran = run(self.implementation, self.description, scenario)
+        return bool(judge(ran.trace, [rule]).findings)
+
+
+def saved_scenarios(capabilities: frozenset[Capability]) -> list[Scenario]:
+    """The scenarios that are run before anything is generated."""
+    return directed(capabilities)
+
+
+def generated_scenarios(capabilities: frozenset[Capability], bursts: int, seed: int) -> Iterator[Scenario]:
+    """The scenarios that are generated from a seed without Hypothesis: every refusal, then bursts."""
+    yield from refusals(capabilities)
+    for number in range(bursts):
+        yield burst(capabilities, seed * 1_000_003 + number)
+
+
+def search(
+    suite: Suite,
+    scenarios: Iterable[Scenario],
+    sightings: Sightings,
+    progress: Callable[[], None],
+) -> None:
+    """Run scenarios and keep what was seen."""
+    for scenario in scenarios:
+        sightings.take(scenario, *suite.judge(scenario))
+        progress()

@@ -1,0 +1,160 @@
+"""What the compressor is given, and what comes of its failure: the rules of the family ``compress``."""
+
+from collections.abc import Iterator, Sequence
+
+from tercet_spec.characters import trimmings
+from tercet_spec.moments import Attempt, Exchange, Moment, Step
+from tercet_spec.readings import markers
+from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
+
+
+def span(step: Step, _: Moment | None) -> Iterator[Violation]:
+    start = step.start
+    for exchange in step.exchanges:
+        given = exchange.given
+        cut = max((position for position in given.positions if position >= start), default=start - 1) + 1
+        expected = [*step.called_back(start, cut), *range(start, cut)]
+        if given.prose:
+            readable = set(markers(step.history).values())
+            expected = [position for position in expected if position in readable]
+        if list(given.positions) != expected or not given.positions:
+            yield Violation(
+                "the compressor is given the tail's messages before the cut, each once and in order"
+                + (f": {numbers(expected)}" if expected else ""),
+                f"it was given {numbers(given.positions)}",
+                first_difference(given.positions, expected),
+            )
+        elif given.changed:
+            position = min(given.changed)
+            yield Violation("each of them unchanged", f"message {position + 1} was changed", position)
+        for part in given.others:
+            alien = alien_part(step, part.message.role, part.message.content, part.kind)
+            if alien:
+                yield Violation("the compressor is given messages of the tail only", f"it was given {alien} too")
+        if step.description.parts:
+            start = max(cut, start)
+
+
+def alien_part(step: Step, role: str, content: str, kind: str) -> str | None:
+    """Name what a message is that the compressor may not be given; an implementation's own prompt is none."""
+    if role == "system" and content == step.system:
+        return "the system prompt"
+    if kind == "unstored":
+        return "an unstored message"
+    return "a summary message" if kind == "summary" and step.stands and step.stands.text in content else None
+
+
+def numbers(positions: Sequence[int]) -> str:
+    """Write positions as a reader counts messages, from 1."""
+    return "messages " + ", ".join(str(position + 1) for position in positions) if positions else "none"
+
+
+def first_difference(seen: Sequence[int], expected: Sequence[int]) -> int | None:
+    missing = [position for position in expected if position not in seen]
+    extra = [position for position in seen if position not in expected]
+    return next(iter(missing + extra), None)
+
+
+def so_far(step: Step, _: Moment | None) -> Iterator[Violation]:
+    text = step.stands.text if step.stands else None
+    for exchange in step.exchanges:
+        given = exchange.given
+        same = given.so_far in trimmings(text) if text is not None else given.so_far is None
+        if given.prose and text is not None:
+            same = given.extends is not None and given.extends is step.stored_made
+        if not same:
+            expected = "none applies: it is given none" if text is None else f"it is given {text[:24]!r}"
+            seen = "none" if given.so_far is None else repr(given.so_far[:24])
+            yield Violation(f"of the summary so far, {expected}", f"it was given {seen}")
+        if step.description.parts and exchange.reply is not None:
+            text = exchange.reply
+
+
+def last_failed(step: Step) -> Exchange | None:
+    """The step's last question to the compressor, where nothing may come of its answer."""
+    if step.exchanges and step.exchanges[-1].failed(step.configuration, step.description):
+        return step.exchanges[-1]
+    return None
+
+
+def failure(step: Step, _: Moment | None) -> Iterator[Violation]:
+    failed = last_failed(step)
+    if failed is None:
+        return
+    after = [(n, attempt) for n, attempt in enumerate(step.attempts) if attempt.asked == len(step.exchanges)]
+    for number, attempt in after:
+        if wrong := wrong_summary(step, attempt):
+            yield Violation("nothing of a failed compressor is a summary", wrong, attempt=number)
+            return
+    if step.description.failed_compressor == "fails":
+        if after:
+            yield Violation("the compressor failed: the step fails and no model is called", "the model was called")
+        elif step.outcome == "committed":
+            yield Violation("the compressor failed: the step fails", "it was committed")
+    elif failed.failure in (None, "failed") and not after:
+        yield Violation("the compressor failed: the request is sent as measured", "no request was sent")
+    if step.shown_after.summary != step.shown_before.summary:
+        yield Violation("the compressor failed: the key stays as it was", "it was changed")
+    if step.outcome != "committed" and step.shown_after.history != step.shown_before.history:
+        yield Violation("the compressor failed: the history stays as it was", "it was changed")
+
+
+def wrong_summary(step: Step, attempt: Attempt) -> str | None:
+    """Say what stands in a request as a summary that may not: a text of this step, or none of a compressor's."""
+    part = attempt.summary
+    return f"the summary in the request is {(part.text or '')[:40]!r}" if part and step.replaces(attempt) else None
+
+
+RULES = (
+    Rule(
+        id="compress.span",
+        level=Level.MUST,
+        profile=Profile.EXACT,
+        origin=Origin.SOURCE,
+        statement="The compressor is given exactly the tail's messages before the cut, each once, in order, unchanged, "
+        "and with a late result among them the messages that it calls back; never the system prompt, the summary "
+        "message, an unstored message.",
+        why="What is covered and was never given is lost without a trace.",
+        about=Step,
+        relation=span,
+        situations={
+            "a firing": lambda step: step.fired,
+            "a firing with a summary in force": lambda step: step.fired and step.stands is not None,
+            "a late result among the messages before the cut": lambda step: step.cut is not None
+            and bool(step.called_back(step.start, step.cut)),
+        },
+    ),
+    Rule(
+        id="compress.so-far",
+        level=Level.MUST,
+        profile=Profile.EXACT,
+        origin=Origin.SOURCE,
+        statement="It is given the text of the summary so far, bounded; none where none applies. (The implementation's "
+        "own summary message at the head of the list counts as that.)",
+        why="A summary that does not extend the one before forgets everything that came before the tail.",
+        about=Step,
+        relation=so_far,
+        situations={
+            "the first firing": lambda step: step.fired and step.stands is None,
+            "a firing with a summary in force": lambda step: step.fired and step.stands is not None,
+        },
+    ),
+    Rule(
+        id="compress.failure",
+        level=Level.MUST,
+        profile=Profile.SAFE,
+        origin=Origin.OURS,
+        statement="A compressor that fails, or whose bounded text is empty or only white space (Unicode White_Space), "
+        "changes nothing: history and key stay, nothing more is covered, its text or error is never a summary, its "
+        "calls are counted. The step fails and no model is called, unless the implementation declares that it then "
+        "sends the request as measured.",
+        why="An outage of the compressor must not cost the thread: an error text kept as the summary replaces it for good.",
+        about=Step,
+        relation=failure,
+        situations={
+            "the compressor failed": lambda step: (e := last_failed(step)) is not None and e.reply is None,
+            "the compressor's text was blank": lambda step: (e := last_failed(step)) is not None and e.reply is not None,
+            "it failed with a summary in force": lambda step: last_failed(step) is not None and step.stands is not None,
+        },
+    ),
+)

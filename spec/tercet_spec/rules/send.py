@@ -1,0 +1,258 @@
+"""What a request holds, and where: the rules of the family ``send``."""
+
+from collections.abc import Iterator
+
+from tercet_spec.moments import Attempt, Moment, Step
+from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
+
+
+def system_first(step: Step, _: Moment | None) -> Iterator[Violation]:
+    if step.system is None:
+        return
+    for number, attempt in enumerate(step.attempts):
+        if not attempt.parts or attempt.parts[0].kind != "prompt":
+            seen = f"the first message is of the {attempt.parts[0].message.role}" if attempt.parts else "nothing was sent"
+            yield Violation("the system prompt is first and whole", seen, attempt=number)
+
+
+def placement(step: Step, _: Moment | None) -> Iterator[Violation]:
+    for number, attempt in enumerate(step.attempts):
+        places = [place for place, part in enumerate(attempt.parts) if part.kind == "summary"]
+        if not places:
+            continue
+        part = attempt.parts[places[0]]
+        opening = sum(p.kind == "prompt" or is_opening(step, p.position) for p in attempt.parts)
+        if len(places) > 1:
+            yield Violation("one summary message at most", f"{len(places)} are sent", attempt=number)
+        elif part.message.role != "user":
+            yield Violation("the summary is a user message", f"its role is {part.message.role}", attempt=number)
+        elif places[0] != opening:
+            yield Violation(
+                "the summary stands straight after the system prompt", f"it is message {places[0] + 1} of the request", attempt=number
+            )
+        elif not part.unchanged:
+            yield Violation("the summary message is the text between what was declared", part.message.content[:60], attempt=number)
+
+
+def is_opening(step: Step, position: int | None) -> bool:
+    return position is not None and position < step.opening
+
+
+def in_place(step: Step, _: Moment | None) -> Iterator[Violation]:
+    for number, attempt in enumerate(step.attempts):
+        part = attempt.summary
+        if step.stands and not new_text(step, attempt) and not carries_stored(step, attempt):
+            yield Violation("the request carries the stored summary", "another" if part else "none", attempt=number)
+        covered = step.covered(attempt)
+        back = step.called_back(covered) if part else ()
+        for position in attempt.positions:
+            if step.opening <= position < covered and position not in back:
+                yield Violation("no covered message is sent", f"message {position + 1} is", position, number)
+                break
+
+
+def new_text(step: Step, attempt: Attempt) -> bool:
+    """Tell whether a text was written in the step before this request."""
+    return any(not e.failed(step.configuration, step.description) for e in step.exchanges[: attempt.asked])
+
+
+def carries_stored(step: Step, attempt: Attempt) -> bool:
+    return attempt.summary is not None and not step.replaces(attempt)
+
+
+def rest_unchanged(step: Step, _: Moment | None) -> Iterator[Violation]:
+    for number, attempt in enumerate(step.attempts):
+        covered = step.covered(attempt)
+        last = -1
+        for part in attempt.parts:
+            position = part.position
+            if position is None or step.opening <= position < covered:
+                continue
+            if not part.unchanged:
+                yield Violation("what is not covered is sent unchanged", f"message {position + 1} was changed", position, number)
+            elif position == last:
+                yield Violation("what is not covered is sent once", f"message {position + 1} is sent again", position, number)
+            elif position < last:
+                yield Violation("what is not covered is sent in order", f"message {position + 1} comes too late", position, number)
+            else:
+                last = position
+                continue
+            break
+
+
+def nothing_lost(step: Step, _: Moment | None) -> Iterator[Violation]:
+    for number, attempt in enumerate(step.attempts):
+        part = attempt.summary
+        made = part.made.covers if part and part.made else frozenset[int]()
+        until = step.covered(attempt)
+        sent = set(attempt.positions)
+        for position in range(len(step.history)):
+            if position not in sent and not (position in made and step.opening <= position < until):
+                covered = "it is covered, but was never given to the compressor" if position < until else "it is neither"
+                yield Violation(f"message {position + 1} is sent, or the summary was made from it", covered, position, number)
+                break
+
+
+def nothing_else(step: Step, _: Moment | None) -> Iterator[Violation]:
+    for number, attempt in enumerate(step.attempts):
+        for place, part in enumerate(attempt.parts):
+            if part.kind == "other":
+                yield Violation(
+                    "a request holds the thread's messages, its system prompt and its summary, and nothing else",
+                    f"message {place + 1} of the request, of the {part.message.role}, is none of them",
+                    attempt=number,
+                )
+                break
+
+
+def same_request(step: Step, _: Moment | None) -> Iterator[Violation]:
+    good = [n for n, e in enumerate(step.exchanges) if not e.failed(step.configuration, step.description)]
+    if not good or good[-1] != len(step.exchanges) - 1:
+        return
+    written = step.exchanges[good[-1]].made
+    following = [(n, attempt) for n, attempt in enumerate(step.attempts) if attempt.asked > good[-1]]
+    if not following:
+        if step.outcome != "cancelled":
+            yield Violation("after the compressor's answer a request is sent", "none was")
+        return
+    number, attempt = following[0]
+    if attempt.summary is None or attempt.summary.made is not written:
+        seen = "it carries another summary" if attempt.summary else "it carries none"
+        yield Violation("the new summary goes into the request that fired", seen, attempt=number)
+
+
+def calls_back(step: Step, _: Moment | None) -> Iterator[Violation]:
+    for number, attempt in enumerate(step.attempts):
+        covered = step.covered(attempt)
+        expected = step.called_back(covered) if attempt.summary else ()
+        if not expected:
+            continue
+        place = next(place for place, part in enumerate(attempt.parts) if part.kind == "summary")
+        following = attempt.parts[place + 1 : place + 1 + len(expected)]
+        again = [position for position in attempt.positions if step.opening <= position < covered]
+        if tuple(part.position for part in following) != expected or len(again) != len(expected):
+            listed = ", ".join(str(position + 1) for position in expected)
+            seen = ", ".join(str(position + 1) for position in again) or "none"
+            yield Violation(
+                f"a late result calls back messages {listed}, straight after the summary", f"sent again: {seen}", expected[0], number
+            )
+        elif not all(part.unchanged for part in following):
+            yield Violation("what is called back is sent unchanged", "it was changed", expected[0], number)
+
+
+def has_late_result(step: Step) -> bool:
+    return any(attempt.summary and step.called_back(step.covered(attempt)) for attempt in step.attempts)
+
+
+def sends_stored(step: Step) -> bool:
+    return step.stands is not None and any(not new_text(step, attempt) for attempt in step.attempts)
+
+
+def fires(step: Step) -> bool:
+    return step.written is not None and bool(step.attempts)
+
+
+RULES = (
+    Rule(
+        id="send.system-first",
+        level=Level.MUST,
+        profile=Profile.SAFE,
+        origin=Origin.SOURCE,
+        statement="The system prompt is first and whole.",
+        why="Without it the model forgets who it is and what it may do.",
+        about=Step,
+        relation=system_first,
+        situations={
+            "a request with a system prompt": lambda step: step.system is not None and bool(step.attempts),
+            "a firing with a system prompt": lambda step: step.system is not None and fires(step),
+        },
+        needs=frozenset({"system"}),
+    ),
+    Rule(
+        id="send.placement",
+        level=Level.MUST,
+        profile=Profile.EXACT,
+        origin=Origin.SOURCE,
+        statement="The summary is one user message straight after the system prompt (first, without one); one at most.",
+        why="Providers refuse a second system message, and a summary after newer messages reads as news.",
+        about=Step,
+        relation=placement,
+        situations={"a request with a new summary": fires, "a request with a stored summary": sends_stored},
+    ),
+    Rule(
+        id="send.in-place",
+        level=Level.MUST,
+        profile=Profile.EXACT,
+        origin=Origin.SOURCE,
+        statement="Where the stored summary applies, the request carries it, and none of the messages that it covers but "
+        "called-back ones.",
+        why="A summary sent beside what it summarises saves nothing.",
+        about=Step,
+        relation=in_place,
+        situations={"a request with a stored summary": sends_stored},
+    ),
+    Rule(
+        id="send.rest-unchanged",
+        level=Level.MUST,
+        profile=Profile.SAFE,
+        origin=Origin.SOURCE,
+        statement="Every message after the covered ones is sent unchanged, in order, once.",
+        why="Signed reasoning and call ids are refused when a byte of them changes.",
+        about=Step,
+        relation=rest_unchanged,
+        situations={"a request with a summary": lambda step: fires(step) or sends_stored(step)},
+    ),
+    Rule(
+        id="send.nothing-lost",
+        level=Level.MUST,
+        profile=Profile.SAFE,
+        origin=Origin.SOURCE,
+        statement="Every message of the history is covered by the summary in the request, or sent: covered by what that "
+        "text was made from, and by the key where one is shown.",
+        why="A message that is neither is gone, and nobody is told.",
+        about=Step,
+        relation=nothing_lost,
+        situations={
+            "a request without a summary": lambda step: bool(step.attempts) and not step.stands and not step.fired,
+            "a request with a new summary": fires,
+            "a request with a stored summary": sends_stored,
+        },
+    ),
+    Rule(
+        id="send.nothing-else",
+        level=Level.MUST,
+        profile=Profile.EXACT,
+        origin=Origin.SOURCE,
+        statement="A request holds system prompt, summary message, called-back, later and unstored messages, and nothing "
+        "else.",
+        why="Words that nobody wrote into the thread are answered as if the user had said them.",
+        about=Step,
+        relation=nothing_else,
+        situations={"a request with a summary": lambda step: fires(step) or sends_stored(step)},
+    ),
+    Rule(
+        id="send.same-request",
+        level=Level.MUST,
+        profile=Profile.EXACT,
+        origin=Origin.SOURCE,
+        statement="A new summary goes into the request that fired; after a compressor's good answer a request is sent.",
+        why="The request that grew too large is the one that the provider refuses.",
+        about=Step,
+        relation=same_request,
+        situations={"a firing": lambda step: step.written is not None},
+    ),
+    Rule(
+        id="send.calls-back",
+        level=Level.SHOULD,
+        profile=Profile.EXACT,
+        origin=Origin.OURS,
+        statement="A result of the tail whose call is covered (it came late) calls its call back: the call's message and, "
+        "of each of that message's calls, the last covered result that answers it, are sent again, in history order, "
+        "straight after the summary message. Where one message answers several calls, the messages of its other calls "
+        "come too, and so on. They stay covered.",
+        why="A late result without its call is refused; a call whose other results stay behind is refused too.",
+        about=Step,
+        relation=calls_back,
+        situations={"a late result": has_late_result},
+    ),
+)

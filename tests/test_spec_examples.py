@@ -1,0 +1,67 @@
+"""Every example in the specification's chapters runs: what is drawn as kept or broken is judged so."""
+
+import re
+
+import pytest
+from examples import SPEC, Example, blocks, broken, examples, trace
+
+from tercet_conformance.adapters.reference import Reference
+from tercet_conformance.driver import run
+from tercet_spec.notation import Line, Mark, NotationError, format_line, parse, scenario_of
+from tercet_spec.rules import BY_ID
+
+CHAPTERS = sorted(SPEC.glob("*.md"))
+EXAMPLES = [example for chapter in CHAPTERS for example in examples(chapter)]
+SCENARIOS = {example.scenario: example for example in reversed(EXAMPLES)}
+
+
+def lines(info: str) -> list[object]:
+    """Collect the lines of all blocks with an info string, as parameters."""
+    return [
+        pytest.param(line, id=f"{chapter.name}:{number}")
+        for chapter in CHAPTERS
+        for first, body in blocks(chapter, info)
+        for number, line in enumerate(body.splitlines(), first)
+        if line.strip()
+    ]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_a_line_breaks_exactly_the_rules_that_it_names(example: Example) -> None:
+    assert broken(trace(example)) == example.breaks
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_a_kept_line_names_no_rule_and_a_broken_one_only_known_rules(example: Example) -> None:
+    assert bool(example.breaks) == (example.kind == "broken")
+    assert example.breaks <= set(BY_ID)
+
+
+@pytest.mark.parametrize("example", SCENARIOS.values(), ids=str)
+def test_the_reference_keeps_every_rule_in_an_example_s_scenario(example: Example) -> None:
+    reference = Reference("UTF-16 unit" if "UTF-16 units" in example.declares else "code point")
+    ran = run(reference, reference.describe(), scenario_of(parse(example.scenario)))
+    assert ran.diagnosis is None
+    assert broken(ran.trace) == frozenset()
+
+
+@pytest.mark.parametrize("line", lines("notation"))
+def test_a_line_of_notation_is_read_and_written_back(line: str) -> None:
+    read = parse(line)
+    assert parse(format_line(read)) == read
+    if not is_picture(read):
+        scenario_of(read)
+
+
+def is_picture(line: Line) -> bool:
+    """Tell whether a line draws what came of a thread."""
+    return any(isinstance(item, Mark) for item in line.items)
+
+
+@pytest.mark.parametrize("line", lines("notation refused"))
+def test_a_line_that_is_no_notation_is_refused_at_the_place_that_is_shown(line: str) -> None:
+    marked = re.fullmatch(r"(?P<before>.*?)‸(?P<after>.*)", line)
+    assert marked, "mark the place with ‸"
+    with pytest.raises(NotationError) as refused:
+        scenario_of(parse(marked["before"] + marked["after"]))
+    assert refused.value.place == len(marked["before"])
