@@ -7,9 +7,10 @@ repeated, whose calls are each answered once and later, and whose limit is above
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from tercet_conformance.drafts import changed
+from tercet_spec.characters import size
 from tercet_spec.notation import DEFAULT, Written, line_of, message_of
 from tercet_spec.pairs import pair
 from tercet_spec.scenarios import Answer, Append, Configure, Operation, Reply, Scenario, Step, content_text
@@ -17,6 +18,8 @@ from tercet_spec.vocabulary import Configuration, Message, TokenCounter, Trigger
 
 T = TypeVar("T")
 StillBroken = Callable[[Scenario], bool]
+MOST_RUNS = 1500
+"""How often one scenario is run at most to shrink it."""
 
 
 @frozen
@@ -122,47 +125,104 @@ def plainness(configuration: Configuration) -> tuple[int, int, int, int, int]:
     )
 
 
-def shrink(scenario: Scenario, still_broken: StillBroken, most: int = 4000) -> Scenario:
-    """Return the smallest scenario found that is still broken; at most ``most`` are tried."""
-    tried: set[Scenario] = set()
-    best, best_weight = scenario, weight(scenario)
-    improved = True
-    while improved and len(tried) < most:
-        improved = False
-        for candidate in candidates(best):
-            if candidate in tried:
-                continue
-            tried.add(candidate)
-            candidate_weight = weight(candidate)
-            if candidate_weight < best_weight and still_broken(candidate):
-                best, best_weight, improved = candidate, candidate_weight, True
-                break
-    return plain(best, still_broken)
+def shrink(scenario: Scenario, still_broken: StillBroken, most: int = MOST_RUNS) -> Scenario:
+    """Return the smallest scenario found that is still broken, after at most ``most`` runs."""
+    return Shrinker(scenario, still_broken, most).shrunk()
 
 
-def candidates(scenario: Scenario) -> Iterator[Scenario]:
-    """Make smaller scenarios, the boldest first."""
-    if oddity(scenario):
-        yield from tidier(scenario)
+@define
+class Shrinker:
+    """Takes away from the best scenario so far what it can; every candidate is run once."""
+
+    best: Scenario
+    still_broken: StillBroken
+    runs_left: int
+    is_plain: bool = False
+    tried: set[Scenario] = field(factory=set)
+
+    def shrunk(self) -> Scenario:
+        """Take away until nothing more can go."""
+        for shortest in (True, False):
+            self.is_plain = self.is_plain or self.turns_plain(shortest=shortest)
+        before = None
+        while before != self.best and self.runs_left > 0:
+            before = self.best
+            if oddity(self.best):
+                self.take_first(tidier)
+            if self.best.configuration.trigger.kind == "tokens":
+                self.take_first(by_messages)
+            self.take_units()
+            for smaller in (without_calls, without_steps, lower, plainer_configurations, plainer_operations):
+                while self.take_first(smaller):
+                    pass
+        if line_of(self.best) is None:
+            self.runs_left += 2
+            if not self.turns_plain(shortest=True):
+                self.turns_plain(shortest=False)
+        return self.best
+
+    def turns_plain(self, *, shortest: bool) -> bool:
+        """Write the scenario as a line of notation would, which ends with a step, if it still breaks."""
+        candidate = rewritten(self.best, shortest=shortest)
+        if isinstance(candidate.operations[-1], Append):
+            systems = [operation.system for operation in candidate.operations if isinstance(operation, Step)]
+            candidate = evolve(candidate, operations=(*candidate.operations, Step(*systems[-1:])))
+        if line_of(candidate) is None or not self.is_broken(candidate):
+            return False
+        self.best = candidate
+        return True
+
+    def is_broken(self, candidate: Scenario) -> bool:
+        """Run a candidate, unless it was run before."""
+        if candidate in self.tried or self.runs_left <= 0:
+            return False
+        self.tried.add(candidate)
+        self.runs_left -= 1
+        return self.still_broken(candidate)
+
+    def take(self, candidate: Scenario) -> bool:
+        """Go on with a candidate if it weighs less and is still broken."""
+        if self.is_plain:
+            candidate = rewritten(candidate, shortest=False)
+        if weight(candidate) < weight(self.best) and self.is_broken(candidate):
+            self.best = candidate
+            return True
+        return False
+
+    def take_first(self, smaller: Callable[[Scenario], Iterator[Scenario]]) -> bool:
+        """Go on with the first of some candidates that will do."""
+        return any(self.take(candidate) for candidate in smaller(self.best))
+
+    def take_units(self) -> None:
+        """Take away units, many at once and then fewer, from the end to the beginning."""
+        length = max(1, len(units_of(self.best)) // 2)
+        while length:
+            start = len(units_of(self.best)) - length
+            while start >= 0:
+                taken = self.take_first(lambda scenario: without_units(scenario, start, length))  # noqa: B023
+                start = min(start if taken else start - 1, len(units_of(self.best)) - length)
+            length //= 2
+
+
+def without_units(scenario: Scenario, start: int, length: int) -> Iterator[Scenario]:
+    """Take some units away, alone or with their partners, as they are or with the limit lowered by as much."""
     units, configuration = units_of(scenario), scenario.configuration
-    if configuration.trigger.kind == "tokens":
-        yield from by_messages(scenario)
-    length = max(1, len(units) // 2)
-    while length:
-        for start in range(len(units) - length, -1, -1):
-            kept = units[:start] + units[start + length :]
-            yield assemble(configuration, kept)
-            yield assemble(configuration, without_partners(units, start, length))
-            if length <= 2:
-                for less in range(1, length + 1):
-                    yield from lowered(assemble(configuration, kept), less)
-                    yield from lowered(assemble(configuration, without_partners(units, start, length)), less)
-        length //= 2
-    yield from without_calls(scenario)
-    yield from without_steps(scenario)
-    yield from lowered(scenario, 1)
-    yield from plainer_configurations(scenario)
-    yield from plainer_operations(scenario)
+    taken = [unit.operation for unit in units[start : start + length] if isinstance(unit.operation, Message)]
+    kept = assemble(configuration, units[:start] + units[start + length :])
+    unpaired = assemble(configuration, without_partners(units, start, length))
+    for candidate in (kept, unpaired) if unpaired != kept else (kept,):
+        yield candidate
+        if configuration.trigger.kind == "tokens":
+            less = sum(size(message, configuration.token_counter, "code point") for message in taken)
+            yield from lowered(candidate, less)
+        if length <= 2:
+            for less in range(1, length + 1):
+                yield from lowered(candidate, less)
+
+
+def lower(scenario: Scenario) -> Iterator[Scenario]:
+    """Lower the limit, keepRecent, and both, by one."""
+    return lowered(scenario, 1)
 
 
 def without_partners(units: Units, start: int, length: int) -> Units:
@@ -362,15 +422,6 @@ def is_without_partner(unit: Unit, units: Units) -> bool:
     return any(i not in called for i in unit.operation.answers) or any(
         call.id not in answered for call in unit.operation.calls
     )
-
-
-def plain(scenario: Scenario, still_broken: StillBroken) -> Scenario:
-    """Name calls x, y, z and number messages anew, so that the scenario is written as a line; if it still breaks."""
-    for shortest in (True, False):
-        candidate = rewritten(scenario, shortest=shortest)
-        if line_of(candidate) is not None and still_broken(candidate):
-            return candidate
-    return scenario
 
 
 def rewritten(scenario: Scenario, *, shortest: bool) -> Scenario:

@@ -286,6 +286,7 @@ class LangChain:
     name: str
     capabilities: frozenset[Capability]
     begin: Callable[[Configuration, Host], Session]
+    whole: "LangChain | None" = None
 
     def describe(self) -> Description:
         """Say what the middleware can do."""
@@ -301,12 +302,16 @@ class LangChain:
         """Begin a thread."""
         return self.begin(configuration, host)
 
-
-def implementation() -> LangChain:
-    """Make the fast road: the hook and its reducer."""
-    return LangChain("langchain", CAPABILITIES, HookSession)
+    def whole_road(self) -> "LangChain | None":
+        """The slower way that drives all of it, where this is the fast one."""
+        return self.whole
 
 
 def whole() -> LangChain:
     """Make the whole road: the agent with its store."""
     return LangChain("langchain (create_agent)", CAPABILITIES | {"model-step"}, AgentSession)
+
+
+def implementation() -> LangChain:
+    """Make the fast road, the hook and its reducer, with the whole one beside it."""
+    return LangChain("langchain", CAPABILITIES, HookSession, whole())
