@@ -23,12 +23,15 @@ from tercet_conformance.search import (
 from tercet_conformance.shrinking import shrink
 from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict
 from tercet_spec.judgement import Finding, Judgement
+from tercet_spec.moments import Configured, Moment, Step
 from tercet_spec.rules import RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
 
 MOST_COUNTEREXAMPLES = 5
 MOST_SHRINKS = 14
 WHOLE_ROAD_SHRINKS = 2
+ENOUGH: dict[type[Moment], int] = {Configured: 1, Step: 5}
+"""How often each situation of a rule must be reached for it to pass: every refusal is tried, steps are sampled."""
 Progress = Callable[[str, int, int], None]
 
 
@@ -61,11 +64,11 @@ def check(implementation: Implementation, plan: Plan, progress: Progress = lambd
             roads.append((slow, Sightings()))
             number = BUDGETS[plan.budget].whole
             diagnoses += compare_roads(fast, evolve(slow, rules=fast.rules), plan, number, progress)
-            scenarios = list(generated_scenarios(slow.capabilities, number, plan.seed))
-            if plan.saved:
-                scenarios = saved_scenarios(slow.capabilities) + scenarios
-            done = counter(progress, "the whole road", len(scenarios))
-            search(slow, scenarios, roads[1][1], done)
+            if later:
+                scenarios = list(generated_scenarios(slow.capabilities, number, plan.seed))
+                if plan.saved:
+                    scenarios = saved_scenarios(slow.capabilities) + scenarios
+                search(slow, scenarios, roads[1][1], counter(progress, "the whole road", len(scenarios)))
     except KeyboardInterrupt:
         interrupted = True
     verdicts: dict[str, RuleVerdict] = {}
@@ -170,15 +173,16 @@ def decide(
         shrinks = min(shrinks, WHOLE_ROAD_SHRINKS) if quick else shrinks
         examples = shrink_all(suite, rule, best(candidates), shrinks, progress)
         return RuleVerdict(rule, Verdict.FAIL, reached, examples, following(suite, rule, examples))
-    unreached = [situation for situation, times in reached.items() if times == 0]
-    if not unreached:
+    enough = ENOUGH[rule.about]
+    seldom = [f"{situation} ({times} of {enough} times)" for situation, times in reached.items() if times < enough]
+    if not seldom:
         return RuleVerdict(rule, Verdict.PASS, reached)
-    never = "never reached: " + "; ".join(unreached)
+    reason = "seldom reached: " + "; ".join(seldom)
     if sightings.diagnoses:
-        return RuleVerdict(rule, Verdict.COULD_NOT_RUN, reached, reason=f"{never}; runs were broken off")
+        return RuleVerdict(rule, Verdict.COULD_NOT_RUN, reached, reason=f"{reason}; runs were broken off")
     if sightings.broken:
-        return RuleVerdict(rule, Verdict.BLOCKED, reached, reason=f"{never}; broken: {', '.join(sightings.broken)}")
-    return RuleVerdict(rule, Verdict.NOT_EXERCISED, reached, reason=never)
+        return RuleVerdict(rule, Verdict.BLOCKED, reached, reason=f"{reason}; broken: {', '.join(sightings.broken)}")
+    return RuleVerdict(rule, Verdict.NOT_EXERCISED, reached, reason=reason)
 
 
 def shrink_all(

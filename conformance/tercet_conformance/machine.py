@@ -48,7 +48,7 @@ def as_initialize() -> Any:
     def begin(self: ScenarioMachine, **numbers: int) -> None:
         self.draft = open_draft(self.capabilities, numbers)
 
-    return initialize(**strategies(OPENING))(begin)
+    return initialize(**strategies(OPENING))(begin)  # type: ignore[no-untyped-call]
 
 
 def as_rule(macro: Macro) -> Any:
@@ -57,7 +57,7 @@ def as_rule(macro: Macro) -> Any:
             macro.perform(self.draft, **numbers)
 
     play.__name__ = macro.name
-    return rule(**strategies(macro.parameters))(play)
+    return rule(**strategies(macro.parameters))(play)  # type: ignore[no-untyped-call]
 
 
 def as_burst() -> Any:

@@ -155,18 +155,17 @@ class Shrinker:
             for smaller in (without_calls, without_steps, lower, plainer_configurations, plainer_operations):
                 while self.take_first(smaller):
                     pass
-        if line_of(self.best) is None:
-            self.runs_left += 2
-            if not self.turns_plain(shortest=True):
-                self.turns_plain(shortest=False)
+        self.runs_left += 2
+        if not self.turns_plain(shortest=True) and line_of(self.best) is None:
+            self.turns_plain(shortest=False)
         return self.best
 
     def turns_plain(self, *, shortest: bool) -> bool:
         """Write the scenario as a line of notation would, which ends with a step, if it still breaks."""
         candidate = rewritten(self.best, shortest=shortest)
         if isinstance(candidate.operations[-1], Append):
-            systems = [operation.system for operation in candidate.operations if isinstance(operation, Step)]
-            candidate = evolve(candidate, operations=(*candidate.operations, Step(*systems[-1:])))
+            system = next((o.system for o in candidate.operations if isinstance(o, Step)), None)
+            candidate = evolve(candidate, operations=(*candidate.operations, Step(system)))
         if line_of(candidate) is None or not self.is_broken(candidate):
             return False
         self.best = candidate
