@@ -50,10 +50,12 @@ def needs(scenario: Scenario) -> frozenset[Capability]:
 
 
 def needed_for_failures(failures: list[str | None]) -> set[Capability]:
+    """Say what scripted failures need."""
     return {"suspend"} if "suspended" in failures else {"model-step"} if any(failures) else set()
 
 
 def needed_for_ids(calls: list[tuple[object, ...]]) -> set[Capability]:
+    """Say what calls without an id need."""
     return {"missing-ids"} if any(getattr(call, "id", "") is None for each in calls for call in each) else set()
 
 
@@ -61,5 +63,3 @@ def directed(capabilities: frozenset[Capability]) -> list[Scenario]:
     """Make the directed scenarios that an implementation can be asked for."""
     scenarios = [scenario_of(parse(line)) for line in LINES]
     return [scenario for scenario in scenarios if needs(scenario) <= capabilities]
-
-

@@ -8,12 +8,21 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
-from tercet import Ask
+from tercet import Ask, Thread
 from tercet_conformance.adapters.reference import ReferenceSession, summarization
 from tercet_conformance.driver import ScriptedHost, perform
-from tercet import Thread
 from tercet_spec.requests import measure
-from tercet_spec.scenarios import Answer, Append, Configure, Operation, Reply, Scenario, Step, call_arguments, content_text
+from tercet_spec.scenarios import (
+    Answer,
+    Append,
+    Configure,
+    Operation,
+    Reply,
+    Scenario,
+    Step,
+    call_arguments,
+    content_text,
+)
 from tercet_spec.vocabulary import Capability, Configuration, Description, Message, ToolCall
 
 STEERING = Description("steering", "0", before="What was said before: ")

@@ -45,6 +45,8 @@ def strategies(parameters: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
 
 
 def as_initialize() -> Any:
+    """Make the rule that opens every example."""
+
     def begin(self: ScenarioMachine, **numbers: int) -> None:
         self.draft = open_draft(self.capabilities, numbers)
 
@@ -52,6 +54,8 @@ def as_initialize() -> Any:
 
 
 def as_rule(macro: Macro) -> Any:
+    """Make a rule of a macro."""
+
     def play(self: ScenarioMachine, **numbers: int) -> None:
         if self.draft is not None:
             macro.perform(self.draft, **numbers)
@@ -61,6 +65,8 @@ def as_rule(macro: Macro) -> Any:
 
 
 def as_burst() -> Any:
+    """Make the rule that plays four macros from a drawn seed."""
+
     def burst(self: ScenarioMachine, number: int) -> None:
         random = Random(number)
         for _ in range(4):

@@ -281,5 +281,3 @@ def refusals(capabilities: frozenset[Capability]) -> list[Scenario]:
     if "beside" in capabilities:
         wrong += [evolve(right, beside=(other,)) for other in ("window", "summarizer")]
     return [Scenario(configuration) for configuration in wrong]
-
-

@@ -11,7 +11,7 @@ from tercet_conformance.drawing import letter
 from tercet_conformance.driver import Diagnosis, Run, run
 from tercet_conformance.interface import Implementation
 from tercet_conformance.macros import burst, refusals
-from tercet_conformance.shrinking import oddity
+from tercet_conformance.tidiness import oddity
 from tercet_spec.judgement import Finding, Judgement, Situation, judge
 from tercet_spec.moments import Step
 from tercet_spec.rules import AnyRule

@@ -169,7 +169,7 @@ class Player:
 
     def respond(self, request: Sequence[BaseMessage]) -> AIMessage:
         """Answer as the model."""
-        return cast(AIMessage, self.named(self.host.answer(translated(request))))
+        return cast("AIMessage", self.named(self.host.answer(translated(request))))
 
     def summarize(self, messages: list[AnyMessage]) -> str:
         """Answer as the compressor."""
@@ -180,7 +180,7 @@ class Player:
         try:
             return SummarizationMiddleware(
                 self.model,
-                trigger=cast(Any, (configuration.trigger.kind, configuration.trigger.limit)),
+                trigger=cast("Any", (configuration.trigger.kind, configuration.trigger.limit)),
                 keep=("messages", configuration.keep_recent),
                 token_counter=token_counter(configuration.token_counter),
                 summarizer=self.summarize,
@@ -208,7 +208,7 @@ class HookSession:
 
     def reduce(self, messages: Sequence[BaseMessage]) -> None:
         """Put messages into the thread as the graph does."""
-        self.messages = cast(list[AnyMessage], add_messages(cast(Any, self.messages), cast(Any, list(messages))))
+        self.messages = cast("list[AnyMessage]", add_messages(cast("Any", self.messages), cast("Any", list(messages))))
 
     def append(self, messages: Sequence[Message]) -> Sequence[str]:
         """Store messages."""

@@ -101,9 +101,7 @@ class ReferenceSession:
 
     def state(self) -> State:
         """Show the thread."""
-        return State(
-            tuple(self.thread.history), self.thread.summary, warnings=self.thread.summarization.warnings
-        )
+        return State(tuple(self.thread.history), self.thread.summary, warnings=self.thread.summarization.warnings)
 
     def configure(self, configuration: Configuration) -> None:
         """Change the configuration."""
