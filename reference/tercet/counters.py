@@ -1,7 +1,9 @@
 """Counters of one message's tokens, for a token trigger."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Generic, TypeVar
+
+from attrs import frozen
 
 from tercet.dialects import Dialect
 from tercet.errors import CounterRefused
@@ -10,13 +12,20 @@ from tercet_spec.vocabulary import CHARACTERS_PER_TOKEN
 M = TypeVar("M")
 
 
+@frozen
+class FourCharacters(Generic[M]):
+    """Counts four code points a token, rounded up; counters of the same dialect are equal."""
+
+    dialect: Dialect[M]
+
+    def __call__(self, message: M) -> int:
+        """Count the tokens of a message's texts."""
+        return -(-sum(map(len, self.dialect.texts(message))) // CHARACTERS_PER_TOKEN)
+
+
 def four_characters(dialect: Dialect[M]) -> Callable[[M], int]:
     """Make the counter of four code points a token, rounded up, over a message's texts."""
-
-    def count(message: M) -> int:
-        return -(-sum(map(len, dialect.texts(message))) // CHARACTERS_PER_TOKEN)
-
-    return count
+    return FourCharacters(dialect)
 
 
 def count_tokens(counter: Callable[[M], int] | None, message: M) -> int:

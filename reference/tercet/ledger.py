@@ -1,12 +1,13 @@
 """The ledger of a thread: for each message its running size and the calls that it answers.
 
 It is extended as the thread grows, so that deciding a request costs what is sent and what is new.
-Ledgers are values; those that grew out of one another share one book. Extending one that is not
-the longest of its book, as after a fork, writes a new book.
+Ledgers are values; those that grew out of one another share one book. Where a history does not go
+on as the book does, as after a fork, a new book is written. A book is written by one thread of
+execution at a time.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from attrs import Factory, define, frozen
@@ -20,8 +21,13 @@ Call = tuple[int, int]
 """A call: the position of its message, its place among the calls there."""
 
 
-def are_same(messages: Sequence[M], known: list[M]) -> bool:
-    """Tell whether these are the messages that are known; an object equals itself at no cost."""
+def part(messages: Sequence[M], start: int, stop: int) -> Sequence[M]:
+    """Take the messages from ``start`` to ``stop``; where that is all of them, without copying."""
+    return messages if start == 0 and stop == len(messages) else messages[start:stop]
+
+
+def are_same(messages: Sequence[M], known: Sequence[M]) -> bool:
+    """Tell whether these are the known messages; comparing an object with itself costs least."""
     try:
         return (messages if isinstance(messages, list) else list(messages)) == known
     except Exception:
@@ -56,62 +62,71 @@ class Ledger(Generic[M]):
     book: Book[M] = Factory(Book)
 
     def extended(self, history: Sequence[M], anchor: int = 0) -> "Ledger[M]":
-        """Write down what is new in a history; from the beginning, if it does not go on from this one.
+        """Write down what is new in a history; all of it, where it does not go on from this ledger.
 
         It goes on from this one if the messages from position ``anchor`` on are the same.
         Raises HistoryRefused and CounterRefused.
         """
-        if not self.length <= len(history) or not are_same(history[anchor : self.length], self.book.messages[anchor : self.length]):
+        written = self.book.messages
+        known = min(len(history), len(written))
+        if known < self.length or not are_same(part(history, anchor, known), part(written, anchor, known)):
             return Ledger(self.dialect, self.counter).written(history)
-        if self.length == len(history):
-            return self
-        if self.length < len(self.book.messages):
-            return Ledger(self.dialect, self.counter).written(history)
-        return self.written(history)
+        return self if self.length == len(history) else self.written(history)
 
     def written(self, history: Sequence[M]) -> "Ledger[M]":
-        """Write the messages from this ledger's end on into its book."""
-        for position in range(self.length, len(history)):
-            self.write(position, history[position])
+        """Write into the book what a history goes on with after it."""
+        try:
+            for position in range(len(self.book.messages), len(history)):
+                self.write(position, history[position])
+        except BaseException:
+            self.book.messages.clear()  # half a message may be written: no ledger goes on from this book
+            raise
         return Ledger(self.dialect, self.counter, len(history), self.book)
 
     def write(self, position: int, message: M) -> None:
         """Write down one message at the end of the book."""
-        dialect, book = self.dialect, self.book
-        stored_id = self.stored_id(position, message)
+        book = self.book
+        stored_id, opens, calls, answers = self.read(position, message)
         if stored_id in book.positions:
             first = book.positions[stored_id] + 1
-            raise HistoryRefused(f"messages {first} and {position + 1} are both stored under the id {stored_id!r}")
-        tokens = count_tokens(self.counter, message)
-        answered = tuple(call for answered_id in dialect.answers(message) for call in self.answer(answered_id, position))
-        calls = dialect.calls(message)
-        for place, call_id in enumerate(calls):
-            book.unanswered.setdefault(call_id, []).append((position, place))
-            book.latest[call_id] = (position, place)
-        if book.opening == position and dialect.role(message) == "system":
-            book.opening += 1
+            raise HistoryRefused(
+                f"messages {first} and {position + 1} are both stored under the id {stored_id!r}; "
+                "an id must be unique in a history"
+            )
         book.positions[stored_id] = position
-        book.sizes.append(book.sizes[-1] + tokens)
-        book.answered.append(answered)
+        book.sizes.append(book.sizes[-1] + count_tokens(self.counter, message))
+        book.answered.append(tuple(self.answered(answers, position)) if answers else ())
+        for place, call_id in enumerate(calls):
+            book.latest[call_id] = call = (position, place)
+            book.unanswered.setdefault(call_id, []).append(call)
         book.places.append(len(calls))
+        book.opening += opens
         book.messages.append(message)
+
+    def read(self, position: int, message: M) -> tuple[str, bool, Sequence[str | None], Sequence[str | None]]:
+        """Read a message: its stored id, whether it is one of those that open, its calls' ids, the ids it answers."""
+        dialect = self.dialect
+        try:
+            opens = self.book.opening == position and dialect.role(message) == "system"
+            return self.stored_id(position, message), opens, dialect.calls(message), dialect.answers(message)
+        except Exception as error:
+            raise HistoryRefused(
+                f"message {position + 1} cannot be read in its dialect: {type(error).__name__}: {error}, in {message!r}"
+            ) from error
 
     def stored_id(self, position: int, message: M) -> str:
         """The id that a message is stored under: its own or, where its form has none, its place from 1."""
         own = self.dialect.id(message)
         return str(position + 1) if own is None else own
 
-    def answer(self, answered_id: str | None, position: int) -> Iterable[Call]:
-        """Pair a result: with the nearest unanswered call of its id, else with the nearest call of its id."""
+    def answered(self, answers: Sequence[str | None], position: int) -> Iterator[Call]:
+        """Pair results: each with the nearest unanswered call of its id, else the nearest; none for an orphan."""
         book = self.book
-        if unanswered := book.unanswered.get(answered_id):
-            call = unanswered.pop()
-        elif answered_id in book.latest:
-            call = book.latest[answered_id]
-        else:
-            return
-        book.results.setdefault(call, []).append(position)
-        yield call
+        for answered_id in answers:
+            if answered_id in book.latest:
+                call = (book.unanswered[answered_id] or [book.latest[answered_id]]).pop()
+                book.results.setdefault(call, []).append(position)
+                yield call
 
     def position(self, stored_id: str) -> int | None:
         """Find a message by its stored id."""

@@ -9,7 +9,7 @@ from tercet.bound import bounded, is_blank
 from tercet.configuration import Summarization
 from tercet.cut import latest_cut
 from tercet.errors import SummaryRefused
-from tercet.ledger import Ledger
+from tercet.ledger import Ledger, part
 from tercet.trigger import is_past, size
 from tercet_spec.vocabulary import Summary
 
@@ -20,26 +20,25 @@ M = TypeVar("M")
 class Send(Generic[M]):
     """Send this request; if its response is committed, commit ``summary`` with it.
 
-    ``summary`` is ``None`` where no new one was written: the stored one stays as it is.
+    ``summary`` is ``None`` where no new one was written: the stored one stays as it is. ``ledger``
+    is for the next decision on the same thread.
     """
 
     request: tuple[M, ...]
     summary: Summary | None = None
-    ledger: "Ledger[M] | None" = field(default=None, eq=False, repr=False)
+    ledger: Ledger[M] | None = field(default=None, eq=False, repr=False)
 
 
 @frozen
 class Ask(Generic[M]):
     """Ask the compressor: give it ``messages`` and the summary so far, and hand its text to ``answer``.
 
-    ``as_measured`` is the request without a new summary, for a host that sends it where its
-    compressor fails; otherwise the step fails and nothing changes.
+    Until then the history may grow, but what it held must stay as it was.
     """
 
     messages: tuple[M, ...]
     so_far: str | None
-    as_measured: Send[M]
-    thread: "Tail[M]" = field(repr=False)
+    tail: "Tail[M]" = field(repr=False)
     cut: int = field(repr=False)
 
     def answer(self, text: str) -> Send[M]:
@@ -47,48 +46,63 @@ class Ask(Generic[M]):
 
         Raises SummaryRefused where the bounded text is blank; keeps ``compress.failure``.
         """
-        return self.thread.summarized(text, self.cut)
+        return self.tail.summarized(text, self.cut)
+
+    @property
+    def as_measured(self) -> Send[M]:
+        """The request without a new summary, for a host that sends it where its compressor fails.
+
+        Otherwise the step fails and nothing changes.
+        """
+        return self.tail.send()
 
 
 @frozen
 class Tail(Generic[M]):
-    """A thread's tail: the messages after the ``start`` that a summary's ``text`` reaches to, if one applies."""
+    """A thread's messages from ``start`` on, with what is sent in place of those before.
+
+    ``text`` is the summary's, as bounded, where one applies; ``back`` the positions of the covered
+    messages that late results call back.
+    """
 
     summarization: Summarization[M]
     ledger: Ledger[M]
     history: Sequence[M]
-    system: M | None
-    text: str | None
+    system: tuple[M, ...]
     start: int
+    text: str | None
+    summary: tuple[M, ...] = field(init=False)
+    back: Sequence[int] = field(init=False)
 
-    def messages(self, positions: Sequence[int]) -> list[M]:
-        """Look up messages by position."""
-        return [self.history[position] for position in positions]
-
-    def extra(self) -> list[M]:
-        """The messages of the request that are not the history's."""
-        return [message for message in (self.system, self.summary_message()) if message is not None]
-
-    def summary_message(self) -> M | None:
+    @summary.default
+    def summary_message(self) -> tuple[M, ...]:
         """Make the summary message, where a summary applies."""
         if self.text is None:
-            return None
-        return self.summarization.dialect.user(self.summarization.before + self.text + self.summarization.after)
+            return ()
+        return (self.summarization.dialect.user(self.summarization.before + self.text + self.summarization.after),)
 
-    def back(self) -> list[int]:
-        """The positions of the covered messages that late results of the tail call back."""
-        return self.ledger.called_back(self.start, self.ledger.length) if self.text is not None else []
+    @back.default
+    def called_back(self) -> Sequence[int]:
+        """Find what the tail calls back, where a summary applies."""
+        return () if self.text is None else self.ledger.called_back(self.start, self.ledger.length)
 
-    def request(self, back: Sequence[int]) -> tuple[M, ...]:
+    def size(self) -> int:
+        """Measure the request."""
+        return size(self.ledger, self.start, self.back, self.system + self.summary)
+
+    def send(self, written: Summary | None = None) -> Send[M]:
         """Put the request together; keeps the rules ``send.*``."""
-        summary = self.summary_message()
-        return (
-            *(() if self.system is None else (self.system,)),
-            *self.history[: self.ledger.opening],
-            *(() if summary is None else (summary,)),
-            *self.messages(back),
-            *self.history[self.start : self.ledger.length],
-        )
+        history, ledger = self.history, self.ledger
+        back = [history[position] for position in self.back]
+        first = (*self.system, *history[: ledger.opening], *self.summary, *back)
+        rest = part(history, self.start, ledger.length)
+        return Send((*first, *rest) if first else tuple(rest), written, ledger)
+
+    def ask(self, cut: int) -> Ask[M]:
+        """Ask for a summary of what stands before a cut, and of what that calls back; keeps ``compress.span``."""
+        back = self.ledger.called_back(self.start, cut) if self.back else []
+        span = part(self.history, self.start, cut)
+        return Ask((*map(self.history.__getitem__, back), *span) if back else tuple(span), self.text, self, cut)
 
     def summarized(self, text: str, cut: int) -> Send[M]:
         """Cover the tail up to a cut with a new text."""
@@ -96,8 +110,8 @@ class Tail(Generic[M]):
         if is_blank(kept):
             raise SummaryRefused(f"the compressor's text is blank within the bound: {text[:80]!r}")
         through = self.ledger.stored_id(cut - 1, self.history[cut - 1])
-        rest = Tail(self.summarization, self.ledger, self.history, self.system, kept, cut)
-        return Send(rest.request(rest.back()), Summary(kept, through), self.ledger)
+        rest = Tail(self.summarization, self.ledger, self.history, self.system, cut, kept)
+        return rest.send(Summary(kept, through))
 
 
 def decide(
@@ -113,21 +127,19 @@ def decide(
     earlier decision on the same thread returned; without it, or where the messages after the
     summary are not the same, it is built anew. Raises HistoryRefused and CounterRefused.
     """
-    counter = summarization.counter
-    known = ledger if ledger is not None and ledger.counter == counter else Ledger(summarization.dialect, counter)
-    anchor = known.position(summary.through) if summary is not None else None
-    ledger = known.extended(history, anchor or 0)
-    tail = applied(summarization, ledger, history, summary, system)
-    back = tail.back()
-    send = Send(tail.request(back), None, ledger)
-    if not is_past(summarization, size(summarization, ledger, tail.start, back, tail.extra())):
-        return send
-    cut = latest_cut(ledger, history, tail.start, summarization.keep_recent)
-    if cut is None:
-        return send
-    given = ledger.called_back(tail.start, cut) if back else []
-    span = (*tail.messages(given), *history[tail.start : cut])
-    return Ask(span, tail.text, send, tail, cut)
+    known = carried_on(summarization, ledger)
+    anchor = None if summary is None else known.position(summary.through)
+    tail = applied(summarization, known.extended(history, anchor or 0), history, summary, system)
+    if not is_past(summarization, tail.size()):
+        return tail.send()
+    cut = latest_cut(tail.ledger, history, tail.start, summarization.keep_recent)
+    return tail.send() if cut is None else tail.ask(cut)
+
+
+def carried_on(summarization: Summarization[M], ledger: Ledger[M] | None) -> Ledger[M]:
+    """Choose the ledger to go on with: the one handed in, if it reads and counts as is configured."""
+    ways = (summarization.dialect, summarization.counter)
+    return ledger if ledger is not None and (ledger.dialect, ledger.counter) == ways else Ledger(*ways)
 
 
 def applied(
@@ -138,9 +150,10 @@ def applied(
     system: M | None,
 ) -> Tail[M]:
     """Apply the stored summary to a thread, where it applies; keeps ``send.applies``."""
+    start, text = ledger.opening, None
     if summary is not None:
-        text = bounded(summary.text, summarization.max_summary_tokens, summarization.character)
+        bounded_text = bounded(summary.text, summarization.max_summary_tokens, summarization.character)
         anchor = ledger.position(summary.through)
-        if anchor is not None and ledger.opening <= anchor < ledger.length - 1 and not is_blank(text):
-            return Tail(summarization, ledger, history, system, text, anchor + 1)
-    return Tail(summarization, ledger, history, system, None, ledger.opening)
+        if anchor is not None and ledger.opening <= anchor < ledger.length - 1 and not is_blank(bounded_text):
+            start, text = anchor + 1, bounded_text
+    return Tail(summarization, ledger, history, () if system is None else (system,), start, text)

@@ -4,7 +4,7 @@
 leaves the old one as it was.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, overload
 
@@ -43,6 +43,9 @@ class History(Sequence[M]):
         shared = self.shared if len(self.shared) == self.length else self.shared[: self.length]
         shared.extend(messages)
         return History(shared, len(shared))
+
+    def __iter__(self) -> Iterator[M]:
+        return iter(self.shared[: self.length])
 
     def __len__(self) -> int:
         return self.length

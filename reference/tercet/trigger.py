@@ -10,15 +10,13 @@ from tercet.ledger import Ledger
 M = TypeVar("M")
 
 
-def size(
-    summarization: Summarization[M], ledger: Ledger[M], start: int, back: Sequence[int], extra: Sequence[M]
-) -> int:
+def size(ledger: Ledger[M], start: int, back: Sequence[int], extra: Sequence[M]) -> int:
     """Measure a request in the trigger's unit; keeps ``trigger.as-sent``, ``.tokens`` and ``.messages``.
 
     It holds the opening, the messages from ``start`` on, those called ``back``, and the ``extra``
     ones: system prompt and summary message.
     """
-    if summarization.trigger.kind == "messages":
+    if ledger.counter is None:
         return ledger.opening + ledger.length - start + len(back) + len(extra)
     sizes = ledger.book.sizes
     return (

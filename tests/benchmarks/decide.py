@@ -215,7 +215,7 @@ def against_langchain(size: int, limit: int, rounds: int) -> list[Figure]:
         runtime: Runtime[Any] = Runtime()
         return Contender(
             thread,
-            lambda thread: middleware.before_model(cast(Any, {"messages": thread.messages}), runtime),
+            lambda thread: middleware.before_model(cast("Any", {"messages": thread.messages}), runtime),
             thread.shrink,
         )
 

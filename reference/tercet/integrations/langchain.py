@@ -1,30 +1,43 @@
 """LangChain's messages as a dialect. Needs ``langchain-core``."""
 
 import json
+from collections.abc import Sequence
+from typing import cast
 
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    InvalidToolCall,
-    SystemMessage,
-    ToolCall,
-    ToolMessage,
-)
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolCall, ToolMessage
 
 from tercet.dialects import Dialect
 
-ROLES = {HumanMessage: "user", AIMessage: "assistant", ToolMessage: "tool", SystemMessage: "system"}
+ROLES = {
+    "human": "user",
+    "HumanMessageChunk": "user",
+    "ai": "assistant",
+    "AIMessageChunk": "assistant",
+    "tool": "tool",
+    "ToolMessageChunk": "tool",
+    "system": "system",
+    "SystemMessageChunk": "system",
+}
+
+JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
 def role(message: BaseMessage) -> str:
-    """Say a message's role; one of another kind keeps LangChain's own name for it."""
-    return next((role for kind, role in ROLES.items() if isinstance(message, kind)), message.type)
+    """Say a message's role; one of another type keeps LangChain's own name for it."""
+    return ROLES.get(message.type, message.type)
 
 
-def calls(message: BaseMessage) -> list[ToolCall | InvalidToolCall]:
+def calls(message: BaseMessage) -> Sequence[ToolCall | InvalidToolCall]:
     """List a message's calls and then the invalid ones: a provider is sent those too."""
-    return [*message.tool_calls, *message.invalid_tool_calls] if isinstance(message, AIMessage) else []
+    if role(message) != "assistant":
+        return ()
+    answer = cast("AIMessage", message)
+    return [*answer.tool_calls, *answer.invalid_tool_calls]
+
+
+def answers(message: BaseMessage) -> Sequence[str]:
+    """List the one id that a tool message answers."""
+    return [cast("ToolMessage", message).tool_call_id] if role(message) == "tool" else ()
 
 
 def texts(message: BaseMessage) -> list[str]:
@@ -35,14 +48,14 @@ def texts(message: BaseMessage) -> list[str]:
 
 def written(arguments: object) -> str:
     """Write a call's arguments as a provider is sent them; those of an invalid call stand as they came."""
-    return arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False, default=str)
+    return arguments if isinstance(arguments, str) else JSON.encode(arguments or {})
 
 
 LANGCHAIN: Dialect[BaseMessage] = Dialect(
     id=lambda message: message.id,
     role=role,
     calls=lambda message: [call["id"] for call in calls(message)],
-    answers=lambda message: [message.tool_call_id] if isinstance(message, ToolMessage) else (),
+    answers=answers,
     texts=texts,
     user=HumanMessage,
 )
