@@ -68,7 +68,7 @@ class Shrinker:
     def turns_plain(self, *, shortest: bool) -> bool:
         """Write the scenario as a line of notation would, which ends with a step, if it still breaks."""
         candidate = rewritten(self.best, shortest=shortest)
-        if isinstance(candidate.operations[-1], Append):
+        if not candidate.operations or isinstance(candidate.operations[-1], Append):
             system = next((o.system for o in candidate.operations if isinstance(o, Step)), None)
             candidate = evolve(candidate, operations=(*candidate.operations, Step(system)))
         if line_of(candidate) is None or not self.is_broken(candidate):

@@ -1,0 +1,197 @@
+"""A check searches, compares the roads of an adapter, shrinks what broke, and says a verdict for each rule."""
+
+from collections.abc import Collection, Sequence
+
+import pytest
+from attrs import evolve, frozen
+
+from tercet_conformance import check as check_module
+from tercet_conformance.adapters.reference import CAPABILITIES, Reference
+from tercet_conformance.check import Plan, check
+from tercet_conformance.directed import needs
+from tercet_conformance.interface import Host, Implementation, Session, StepEnd
+from tercet_conformance.macros import burst
+from tercet_conformance.search import generated_scenarios, saved_scenarios
+from tercet_conformance.verdicts import Report, RuleVerdict, Verdict
+from tercet_spec.rules import RULES, Profile
+from tercet_spec.vocabulary import Capability, Configuration, Description, Message, Note, PendingCall, State
+
+QUICK = Plan(budget="quick")
+
+
+@frozen
+class Passing:
+    """A session that passes everything on; tests change one thing of it."""
+
+    inner: Session
+    host: Host
+
+    def append(self, messages: Sequence[Message]) -> Sequence[str]:
+        return self.inner.append(messages)
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        return self.inner.step(system, notes, pending)
+
+    def state(self) -> State:
+        return self.inner.state()
+
+    def configure(self, configuration: Configuration) -> None:
+        self.inner.configure(configuration)
+
+
+class Dropping(Passing):
+    """Sends no system prompt."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        return self.inner.step(None, notes, pending)
+
+
+class Raising(Passing):
+    """Raises in every step that follows a tool call."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        if any(message.calls for message in self.inner.state().history):
+            raise RuntimeError("tools are not supported")
+        return self.inner.step(system, notes, pending)
+
+
+@frozen
+class Changed:
+    """The reference, with another session around its own; ``whole`` is the other road's."""
+
+    around: type[Passing] = Passing
+    whole: type[Passing] | None = None
+    fewer: frozenset[str] = frozenset()
+
+    def describe(self) -> Description:
+        described = Reference().describe()
+        return evolve(described, capabilities=described.capabilities - self.fewer)
+
+    def open(self, configuration: Configuration, host: Host) -> Session:
+        return self.around(Reference().open(configuration, host), host)
+
+    def whole_road(self) -> Implementation | None:
+        return None if self.whole is None else Changed(self.whole)
+
+
+def verdict(report: Report, rule: str) -> RuleVerdict:
+    return next(each for each in report.verdicts if each.rule.id == rule)
+
+
+def test_the_reference_keeps_every_rule() -> None:
+    report = check(Reference(), QUICK)
+    assert {each.rule.id: each.verdict for each in report.verdicts} == {rule.id: Verdict.PASS for rule in RULES}
+    assert (report.kept, report.exit_code) == (Profile.EXACT, 0)
+    assert all(times > 0 for each in report.verdicts for times in each.reached.values())
+
+
+def test_a_broken_rule_comes_with_its_smallest_thread() -> None:
+    report = check(Changed(Dropping), QUICK)
+    broken = verdict(report, "send.system-first")
+    assert broken.verdict is Verdict.FAIL
+    assert broken.counterexamples
+    assert len(broken.counterexamples[0].scenario.operations) <= 2
+    assert (report.kept, report.exit_code) == (None, 1)
+
+
+def test_only_the_rules_that_were_asked_for_are_reported() -> None:
+    report = check(Changed(Dropping), evolve(QUICK, only=frozenset({"cut.pairs"})))
+    assert [each.rule.id for each in report.verdicts] == ["cut.pairs"]
+    assert report.exit_code == 0
+
+
+def test_a_rule_whose_needs_are_not_declared_is_not_applicable() -> None:
+    report = check(Changed(fewer=frozenset({"bound", "configure"})), QUICK)
+    sent = verdict(report, "bound.sent")
+    assert sent.verdict is Verdict.NOT_APPLICABLE
+    assert "bound" in sent.reason
+    assert report.kept is Profile.SAFE
+    assert report.exit_code == 0
+    asked = check(Changed(fewer=frozenset({"bound"})), evolve(QUICK, profile=Profile.BOUNDED))
+    assert asked.exit_code == 3
+
+
+def test_an_implementation_that_raises_is_diagnosed_and_the_rules_that_it_starves_do_not_pass() -> None:
+    report = check(Changed(Raising), QUICK)
+    assert any("tools are not supported" in diagnosis.problem for diagnosis, _ in report.diagnoses)
+    assert verdict(report, "cut.pairs").verdict is Verdict.COULD_NOT_RUN
+    assert verdict(report, "config.keep-recent").verdict is Verdict.PASS
+    assert not [each for each in report.verdicts if each.verdict is Verdict.FAIL]
+    assert report.exit_code == 4
+
+
+def test_roads_that_give_other_verdicts_are_a_fault_of_the_adapter() -> None:
+    report = check(Changed(whole=Dropping), QUICK)
+    assert [diagnosis.operation for diagnosis, _ in report.diagnoses] == ["both roads"]
+    assert "send.system-first" in report.diagnoses[0][0].problem
+    assert report.exit_code == 4
+
+
+def test_roads_that_agree_are_no_news() -> None:
+    report = check(Changed(whole=Passing), QUICK)
+    assert report.diagnoses == ()
+    assert report.exit_code == 0
+
+
+def test_a_rule_that_needs_what_only_the_whole_road_does_is_judged_there() -> None:
+    report = check(Changed(whole=Passing, fewer=frozenset({"model-step", "suspend"})), QUICK)
+    assert verdict(report, "key.commits-with-step").verdict is not Verdict.NOT_APPLICABLE
+
+
+def test_an_interrupted_check_reports_what_was_found_until_then() -> None:
+    seen = 0
+
+    def interrupt(what: str, done: int, total: int) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == 150:
+            raise KeyboardInterrupt
+
+    report = check(Changed(Dropping), QUICK, interrupt)
+    assert report.interrupted
+    assert report.exit_code == 130
+    assert verdict(report, "send.system-first").verdict is Verdict.FAIL
+    assert 0 < report.scenarios < 200
+
+
+def test_an_interrupt_while_shrinking_keeps_the_counterexample_as_it_is() -> None:
+    shrinking = False
+
+    def interrupt(what: str, done: int, total: int) -> None:
+        nonlocal shrinking
+        if what.startswith("shrinking") and not shrinking:
+            shrinking = True
+            raise KeyboardInterrupt
+
+    report = check(Changed(Dropping), QUICK, interrupt)
+    assert report.exit_code == 130
+    assert verdict(report, "send.system-first").counterexamples
+
+
+def test_a_rule_that_was_seldom_reached_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_module, "ENOUGH", dict.fromkeys(check_module.ENOUGH, 10**9))
+    report = check(Reference(), evolve(QUICK, only=frozenset({"cut.pairs"})))
+    assert verdict(report, "cut.pairs").verdict is Verdict.NOT_EXERCISED
+    assert report.exit_code == 3
+    blocked = check(Changed(Dropping), evolve(QUICK, only=frozenset({"cut.pairs", "send.system-first"})))
+    assert verdict(blocked, "cut.pairs").verdict is Verdict.BLOCKED
+
+
+def test_the_same_seed_gives_the_same_report() -> None:
+    one, other = (check(Changed(Dropping), QUICK) for _ in range(2))
+    assert evolve(one, seconds=0) == evolve(other, seconds=0)
+    assert one.scenarios == other.scenarios
+
+
+def test_seeds_give_scenarios_of_their_own_and_saved_ones_stay() -> None:
+    zero, one = (list(generated_scenarios(CAPABILITIES, 50, seed)) for seed in (0, 1))
+    assert zero == list(generated_scenarios(CAPABILITIES, 50, 0))
+    assert sum(scenario in one for scenario in zero) < 15
+    assert saved_scenarios(CAPABILITIES)
+
+
+def test_nothing_is_generated_that_needs_what_is_not_declared() -> None:
+    fewer: frozenset[Capability] = frozenset({"message-trigger"})
+    for seed in range(300):
+        scenario = burst(fewer, seed)
+        assert needs(scenario) <= fewer
