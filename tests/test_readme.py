@@ -1,0 +1,57 @@
+"""What the README shows is so: its Python runs, its links lead somewhere, its commands are the ones that CI runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from examples import blocks
+from tercet_conformance.check import Plan, check
+from tercet_conformance.verdicts import Verdict
+
+README = Path(__file__).parent.parent / "README.md"
+PYTHON = [body for _, body in blocks(README, "python")]
+ADAPTER = next(body for body in PYTHON if body.startswith("# my_adapter.py"))
+COMPACT = """
+from tercet_spec.vocabulary import Message
+
+def compact(messages, limit, keep, summarize):
+    if len(messages) <= limit:
+        return messages
+    return [Message("user", summarize(messages[:-keep])), *messages[-keep:]]
+"""
+
+
+@pytest.mark.parametrize("body", [body for body in PYTHON if body is not ADAPTER], ids=["sync", "async"])
+def test_the_reference_runs_as_shown(body: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(body, str(README), "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out.split("\n")[:-1] == re.findall(r"(?m)^print\(.*\)  # (.*)$", body)
+
+
+def test_an_adapter_as_shown_is_checked_and_its_fault_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_agent.py").write_text(COMPACT)
+    (tmp_path / "my_adapter.py").write_text(ADAPTER)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from my_adapter import Mine  # type: ignore[import-not-found]
+
+    report = check(Mine(), Plan(budget="quick", only=frozenset({"cut.pairs"})))
+    assert report.verdicts[0].verdict is Verdict.FAIL
+    assert report.diagnoses == ()
+
+
+def test_an_adapter_takes_some_fifteen_lines() -> None:
+    lines = [line for line in ADAPTER.splitlines() if line.strip() and not re.match(r"#|from |import ", line)]
+    assert len(lines) <= 18
+
+
+def test_its_two_commands_set_everything_up() -> None:
+    commands = [line for _, body in blocks(README, "sh") for line in body.splitlines()]
+    for needed in ("tercet check", "pytest"):
+        command = next(line for line in commands if needed in line)
+        assert command.startswith("python3 -m venv .venv && .venv/bin/pip install")
+
+
+def test_its_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)", README.read_text())
+    assert links
+    assert [link for link in links if "://" not in link and not (README.parent / link).exists()] == []
