@@ -1,6 +1,6 @@
 """How summarization is configured, and what is refused."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar, get_args
 
 from attrs import field, frozen
@@ -41,27 +41,27 @@ class Summarization(Generic[M]):
         return four_characters(self.dialect)
 
     def __attrs_post_init__(self) -> None:
-        if problems := tuple(self.problems()):
-            raise ConfigurationRefused(problems)
+        if problems := self.problems():
+            raise ConfigurationRefused(tuple(problems))
 
     def problems(self) -> list[str]:
         """List what is wrong: the field, its value, what is allowed."""
-        least = (
-            ("trigger.limit", self.trigger.limit, 1),
-            ("keep_recent", self.keep_recent, 1),
-            ("max_summary_tokens", self.max_summary_tokens, LEAST_MAX_SUMMARY_TOKENS),
-        )
-        problems = [
-            f"{name} is {value!r}; it must be a whole number from {minimum} up"
-            for name, value, minimum in least
-            if type(value) is not int or value < minimum
-        ]
-        for name, chosen, allowed in (
-            ("trigger.kind", self.trigger.kind, TRIGGERS),
-            ("character", self.character, get_args(Character)),
-        ):
-            if chosen not in allowed:
-                problems.append(f"{name} is {chosen!r}; it must be one of {', '.join(map(repr, allowed))}")
+        problems: list[str] = []
+        if not isinstance(self.dialect, Dialect):
+            problems.append(f"dialect is {self.dialect!r}; it must be a Dialect")
+        if isinstance(self.trigger, Trigger):
+            problems += not_one_of("trigger.kind", self.trigger.kind, TRIGGERS)
+            problems += not_a_number("trigger.limit", self.trigger.limit, 1)
+        else:
+            problems.append(f"trigger is {self.trigger!r}; it must be a Trigger: its kind, its limit")
+        problems += not_a_number("keep_recent", self.keep_recent, 1)
+        problems += not_a_number("max_summary_tokens", self.max_summary_tokens, LEAST_MAX_SUMMARY_TOKENS)
+        if not callable(self.token_counter):
+            problems.append(f"token_counter is {self.token_counter!r}; it must be a function of one message")
+        problems += not_one_of("character", self.character, get_args(Character))
+        for name, text in (("before", self.before), ("after", self.after)):
+            if not isinstance(text, str):
+                problems.append(f"{name} is {text!r}; it must be a text")
         if self.beside:
             problems.append(f"beside is {self.beside!r}; nothing else may manage the context of the same thread")
         return problems
@@ -88,3 +88,15 @@ class Summarization(Generic[M]):
         if self.trigger.kind == "messages":
             return None
         return self.token_counter
+
+
+def not_a_number(name: str, value: object, least: int) -> Iterator[str]:
+    """Say what is wrong with a field that must be a whole number, if anything is."""
+    if type(value) is not int or value < least:
+        yield f"{name} is {value!r}; it must be a whole number from {least} up"
+
+
+def not_one_of(name: str, value: object, allowed: Sequence[str]) -> Iterator[str]:
+    """Say what is wrong with a field that must be one of a few words, if anything is."""
+    if value not in allowed:
+        yield f"{name} is {value!r}; it must be one of {', '.join(map(repr, allowed))}"
