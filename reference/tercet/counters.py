@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 from attrs import frozen
 
 from tercet.dialects import Dialect
-from tercet.errors import CounterRefused
+from tercet.errors import CounterRefused, shown
 from tercet_spec.vocabulary import CHARACTERS_PER_TOKEN
 
 M = TypeVar("M")
@@ -35,7 +35,9 @@ def count_tokens(counter: Callable[[M], int] | None, message: M) -> int:
     try:
         tokens = counter(message)
     except Exception as error:
-        raise CounterRefused(f"token_counter raised {type(error).__name__}: {error}, for {message!r}") from error
+        raise CounterRefused(f"token_counter raised {type(error).__name__}: {error}, for {shown(message)}") from error
     if type(tokens) is not int or tokens < 0:
-        raise CounterRefused(f"token_counter returned {tokens!r}; it must be a whole number from 0 up, for {message!r}")
+        raise CounterRefused(
+            f"token_counter returned {tokens!r}; it must be a whole number from 0 up, for {shown(message)}"
+        )
     return tokens

@@ -49,7 +49,7 @@ def chat_texts(message: Mapping[str, Any]) -> list[str]:
     """List the texts of a chat dict: its content, or the text parts of it, and its calls' names and arguments."""
     content = message.get("content") or ""
     parts = [content] if isinstance(content, str) else [part.get("text") or "" for part in content]
-    functions = [call.get("function", {}) for call in message.get("tool_calls") or ()]
+    functions = [call.get("function") or {} for call in message.get("tool_calls") or ()]
     return parts + [function.get(key) or "" for function in functions for key in ("name", "arguments")]
 
 

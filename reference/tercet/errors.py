@@ -2,6 +2,8 @@
 
 from attrs import frozen
 
+MOST_SHOWN = 200
+
 
 @frozen
 class ConfigurationRefused(ValueError):
@@ -41,3 +43,9 @@ class SummaryRefused(ValueError):
 
     def __str__(self) -> str:
         return self.problem
+
+
+def shown(message: object) -> str:
+    """Show a message in an error: the beginning of a long one."""
+    whole = repr(message)
+    return whole if len(whole) <= MOST_SHOWN else f"{whole[:MOST_SHOWN].rstrip()} …"

@@ -14,7 +14,7 @@ from attrs import Factory, define, frozen
 
 from tercet.counters import count_tokens
 from tercet.dialects import Dialect
-from tercet.errors import HistoryRefused
+from tercet.errors import HistoryRefused, shown
 
 M = TypeVar("M")
 Call = tuple[int, int]
@@ -111,7 +111,8 @@ class Ledger(Generic[M]):
             return self.stored_id(position, message), opens, dialect.calls(message), dialect.answers(message)
         except Exception as error:
             raise HistoryRefused(
-                f"message {position + 1} cannot be read in its dialect: {type(error).__name__}: {error}, in {message!r}"
+                f"message {position + 1} cannot be read in its dialect: "
+                f"{type(error).__name__}: {error}, in {shown(message)}"
             ) from error
 
     def stored_id(self, position: int, message: M) -> str:

@@ -66,8 +66,8 @@ class Tail(Generic[M]):
     """
 
     summarization: Summarization[M]
-    ledger: Ledger[M]
-    history: Sequence[M]
+    ledger: Ledger[M] = field(eq=False, repr=False)
+    history: Sequence[M] = field(repr=False)
     system: tuple[M, ...]
     start: int
     text: str | None

@@ -1,0 +1,115 @@
+"""A thread is a value, and a step on it a transaction."""
+
+import pytest
+
+from tercet import (
+    CHAT,
+    SUMMARY_KEY,
+    TERCET,
+    Ask,
+    History,
+    Message,
+    Send,
+    Summarization,
+    Summary,
+    Thread,
+    Trigger,
+    Usage,
+)
+
+FIRES = Summarization(TERCET, Trigger("messages", 3), keep_recent=1)
+ANSWER = Message("assistant", "answer", id="answer")
+
+
+def said(*ids: str) -> list[Message]:
+    return [Message("user", id=stored) for stored in ids]
+
+
+def full() -> tuple[Thread[Message], Send[Message]]:
+    thread = Thread(FIRES).append(*said("a", "b", "c", "d"))
+    ask = thread.decide()
+    assert isinstance(ask, Ask)
+    return thread, ask.answer("text")
+
+
+def test_appending_leaves_the_thread_as_it_was() -> None:
+    empty = Thread(FIRES)
+    one = empty.append(*said("a"))
+    two, other = one.append(*said("b")), one.append(*said("c", "d"))
+    assert [len(thread.history) for thread in (empty, one, two, other)] == [0, 1, 2, 3]
+    assert list(two.history) == said("a", "b")
+    assert list(other.history) == said("a", "c", "d")
+
+
+def test_a_committed_step_stores_answer_summary_and_usage_together() -> None:
+    thread, send = full()
+    after = thread.commit(send, ANSWER, Usage(2, 30))
+    assert list(after.history) == [*thread.history, ANSWER]
+    assert after.summary == Summary("text", "c")
+    assert after.state == {SUMMARY_KEY: Summary("text", "c")}
+    assert after.usage == Usage(2, 30)
+    assert (thread.summary, thread.usage, len(thread.history)) == (None, Usage(), 4)
+
+
+def test_a_step_without_a_new_summary_keeps_the_stored_one_and_other_keys() -> None:
+    thread, send = full()
+    thread = Thread(FIRES, thread.history, {"todo": ["x"]}).commit(send, ANSWER)
+    quiet = thread.decide()
+    assert isinstance(quiet, Send)
+    after = thread.commit(quiet, Message("assistant", id="e"))
+    assert after.state == {"todo": ["x"], SUMMARY_KEY: Summary("text", "c")}
+
+
+def test_a_failed_step_keeps_its_usage_alone() -> None:
+    thread, _ = full()
+    after = thread.fail(Usage(1, 7)).fail(Usage(1))
+    assert after.usage == Usage(2, 7)
+    assert (after.history, after.state, after.summary) == (thread.history, thread.state, None)
+    assert after.decide() == thread.decide()
+
+
+def test_two_steps_from_one_thread_do_not_disturb_each_other() -> None:
+    thread, send = full()
+    one, other = (thread.commit(send, Message("assistant", text, id="e")) for text in ("one", "other"))
+    for after, text in ((one, "one"), (other, "other"), (one, "one")):
+        sent = after.append(*said("f")).decide()
+        assert isinstance(sent, Ask)
+        assert sent.as_measured.request[2:] == (Message("assistant", text, id="e"), *said("f"))
+
+
+def test_a_thread_of_dicts_that_have_no_ids_names_them_by_their_place() -> None:
+    thread = Thread(Summarization(CHAT, Trigger("messages", 2), keep_recent=1))
+    thread = thread.append(*({"role": "user", "content": text} for text in "abc"))
+    ask = thread.decide({"role": "system", "content": "prompt"})
+    assert isinstance(ask, Ask)
+    assert ask.answer("text").summary == Summary("text", "2")
+
+
+@pytest.mark.parametrize("index", [0, 2, -1, -3])
+def test_a_history_gives_a_message_by_its_place(index: int) -> None:
+    assert History[int]().extended([1, 2, 3])[index] == [1, 2, 3][index]
+
+
+@pytest.mark.parametrize("index", [3, -4])
+def test_a_history_has_no_message_beyond_its_ends(index: int) -> None:
+    history = History[int]().extended([1, 2, 3])
+    history.extended([4])
+    with pytest.raises(IndexError):
+        history[index]
+
+
+def test_a_history_is_sliced_as_a_list_is_and_shows_nothing_that_came_later() -> None:
+    history = History[int]().extended(range(5))
+    longer = history.extended(range(5, 9))
+    ends = (None, *range(-7, 8))
+    for start in ends:
+        for stop in ends:
+            for step in (None, 1, 2, -1, -2):
+                assert history[start:stop:step] == list(range(5))[start:stop:step]
+    assert (len(history), list(history), 4 in history, 5 in history) == (5, list(range(5)), True, False)
+    assert list(longer) == list(range(9))
+    assert list(history.extended([7])) == [0, 1, 2, 3, 4, 7]
+
+
+def test_usage_adds_up() -> None:
+    assert Usage(1, 2) + Usage(3, 4) == Usage(4, 6)
