@@ -2,9 +2,13 @@
 
 Run ``python tests/benchmarks/decide.py``, or with ``--json``. Whatever is compared is measured in
 the same loop: each round every contender takes a burst of steps in a thread of its own, one
-contender after the other. A burst's first step finds the processor's caches full of another
-contender's data, the later ones do not; both are reported. Figures are medians, of the times in
-microseconds and of the ratios of paired steps.
+contender after the other. Figures are medians, of the times in microseconds and of the ratios of
+paired steps, in two measures:
+
+- in a row: the steps of a burst but the first;
+- after another: the first, when the processor's caches hold the data of another contender. What
+  that adds is the machine's doing as much as the contender's (on a shared one, a pause of as many
+  milliseconds adds as much), and it weighs most on what takes least.
 """
 
 import argparse
@@ -130,26 +134,35 @@ class Times:
 
 
 def measured(contenders: Mapping[str, Contender], rounds: int) -> dict[str, Times]:
-    """Let every contender take a burst of steps each round, one after the other, and time each step."""
+    """Let every contender take a burst of steps each round, one after the other, and time each step.
+
+    A round begins with garbage collection, and with a burst that is not timed: so all contenders
+    come after another one, and none of them straight after the collection.
+    """
     times = {name: Times() for name in contenders}
     gc.collect()
     gc.freeze()
     gc.disable()
     for number in range(WARM_UP + rounds):
-        for name, contender in contenders.items():
-            thread, decides = contender.thread, contender.decide
-            for step in range(BURST):
-                thread.grow()
-                begun = perf_counter_ns()
-                decides(thread)
-                took = perf_counter_ns() - begun
-                if number >= WARM_UP:
-                    (times[name].later if step else times[name].first).append(took)
-            contender.ready()
         gc.collect(0)
+        burst(list(contenders.values())[-1], Times())
+        for name, contender in contenders.items():
+            burst(contender, times[name] if number >= WARM_UP else Times())
     gc.enable()
     gc.unfreeze()
     return times
+
+
+def burst(contender: Contender, times: Times) -> None:
+    """Let a contender take a burst of steps, and time each."""
+    thread, decides = contender.thread, contender.decide
+    for step in range(BURST):
+        thread.grow()
+        begun = perf_counter_ns()
+        decides(thread)
+        took = perf_counter_ns() - begun
+        (times.later if step else times.first).append(took)
+    contender.ready()
 
 
 @frozen
@@ -240,7 +253,7 @@ def against_langchain(size: int, limit: int, rounds: int) -> list[Figure]:
 def by_what_is_covered(sizes: Sequence[int], tail: Tail, limit: int, rounds: int) -> list[Figure]:
     """Compare Tercet with itself on longer histories, with a summary in force and ``AFTER`` messages after it."""
 
-    pool = [message(position, tail) for position in range(max(sizes) + BURST * (WARM_UP + rounds))]
+    pool = [message(position, tail) for position in range(max(sizes) + 2 * BURST * (WARM_UP + rounds))]
 
     def contender(size: int) -> Contender:
         reference = tercet(limit)
