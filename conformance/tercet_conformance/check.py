@@ -14,21 +14,21 @@ from tercet_conformance.search import (
     BudgetName,
     Candidate,
     Sightings,
-    Suite,
     best,
     generated_scenarios,
     saved_scenarios,
     search,
 )
 from tercet_conformance.shrinking import shrink
+from tercet_conformance.suite import Suite, applicable, whole_road
 from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict
-from tercet_spec.judgement import Finding, Judgement
+from tercet_spec.judgement import Judgement
 from tercet_spec.moments import Configured, Moment, Step
 from tercet_spec.rules import RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
 
 MOST_COUNTEREXAMPLES = 5
-MOST_SHRINKS = 14
+MOST_SHRINKS = 10
 WHOLE_ROAD_SHRINKS = 2
 ENOUGH: dict[type[Moment], int] = {Configured: 1, Step: 5}
 """How often each situation of a rule must be reached for it to pass: every refusal is tried, steps are sampled."""
@@ -52,23 +52,19 @@ def check(implementation: Implementation, plan: Plan, progress: Progress = lambd
     description = implementation.describe()
     rules = tuple(rule for rule in RULES if not plan.only or rule.id in plan.only)
     whole = whole_road(implementation)
-    fast = Suite(implementation, description, applicable(rules, implementation))
+    fast = Suite(implementation, description, applicable(rules, description))
     roads = [(fast, Sightings())]
+    if whole is not None:
+        slower = whole.describe()
+        later = tuple(rule for rule in applicable(rules, slower) if rule not in fast.rules)
+        roads.append((Suite(whole, slower, later), Sightings()))
     diagnoses: list[tuple[Diagnosis, Scenario | None]] = []
     interrupted = False
     try:
-        look(fast, roads[0][1], plan, progress)
-        if whole is not None:
-            later = tuple(rule for rule in applicable(rules, whole) if rule not in fast.rules)
-            slow = Suite(whole, whole.describe(), later)
-            roads.append((slow, Sightings()))
-            number = BUDGETS[plan.budget].whole
-            diagnoses += compare_roads(fast, evolve(slow, rules=fast.rules), plan, number, progress)
-            if later:
-                scenarios = list(generated_scenarios(slow.capabilities, number, plan.seed))
-                if plan.saved:
-                    scenarios = saved_scenarios(slow.capabilities) + scenarios
-                search(slow, scenarios, roads[1][1], counter(progress, "the whole road", len(scenarios)))
+        look(*roads[0], plan, progress)
+        for slow, sightings in roads[1:]:
+            diagnoses += compare_roads(fast, slow, plan, progress)
+            look_whole(slow, sightings, plan, progress)
     except KeyboardInterrupt:
         interrupted = True
     verdicts: dict[str, RuleVerdict] = {}
@@ -95,18 +91,6 @@ def check(implementation: Implementation, plan: Plan, progress: Progress = lambd
         asked=plan.profile,
         interrupted=interrupted,
     )
-
-
-def whole_road(implementation: Implementation) -> Implementation | None:
-    """Return the slower, whole way to drive an implementation, where it has one."""
-    make = getattr(implementation, "whole_road", None)
-    return None if make is None else make()
-
-
-def applicable(rules: Sequence[AnyRule], implementation: Implementation) -> tuple[AnyRule, ...]:
-    """Choose the rules that an implementation can be asked to keep."""
-    capabilities = implementation.describe().capabilities
-    return tuple(rule for rule in rules if rule.applies_to(capabilities))
 
 
 def missing(rule: AnyRule, roads: Sequence[tuple[Suite, Sightings]]) -> str:
@@ -144,11 +128,20 @@ def look(suite: Suite, sightings: Sightings, plan: Plan, progress: Progress) -> 
     explore(suite.capabilities, take, budget.examples, plan.seed)
 
 
-def compare_roads(
-    fast: Suite, slow: Suite, plan: Plan, number: int, progress: Progress
-) -> list[tuple[Diagnosis, Scenario | None]]:
+def look_whole(suite: Suite, sightings: Sightings, plan: Plan, progress: Progress) -> None:
+    """Search on the whole road, which is slow, for what breaks the rules that are judged there only."""
+    if suite.rules:
+        scenarios = list(generated_scenarios(suite.capabilities, BUDGETS[plan.budget].whole, plan.seed))
+        if plan.saved:
+            scenarios = saved_scenarios(suite.capabilities) + scenarios
+        search(suite, scenarios, sightings, counter(progress, "the whole road", len(scenarios)))
+
+
+def compare_roads(fast: Suite, slow: Suite, plan: Plan, progress: Progress) -> list[tuple[Diagnosis, Scenario | None]]:
     """Run generated scenarios on both roads: where the verdicts differ, the adapter does not tell the truth."""
+    number = BUDGETS[plan.budget].whole
     done = counter(progress, "both roads", number)
+    slow = evolve(slow, rules=fast.rules)
     for scenario in generated_scenarios(fast.capabilities, number, plan.seed + 1):
         one, other = (verdicts_of(*suite.judge(scenario)) for suite in (fast, slow))
         if one != other:
@@ -194,17 +187,12 @@ def shrink_all(
     for number, candidate in enumerate(candidates[: max(1, shrinks)]):
         progress(f"shrinking {rule.id}", number, shrinks)
         small = shrink(candidate.scenario, lambda s: suite.breaks(s, rule)) if shrinks else candidate.scenario
-        finding = first_finding(suite, rule, small)
+        finding = suite.first_finding(small, rule)
         if finding is not None:
             found.setdefault(shape(finding), Counterexample(small, finding))
         if len(found) == MOST_COUNTEREXAMPLES:
             break
     return tuple(found.values())
-
-
-def first_finding(suite: Suite, rule: AnyRule, scenario: Scenario) -> Finding | None:
-    """Run a scenario and return what first broke a rule."""
-    return next(iter(evolve(suite, rules=(rule,)).judge(scenario)[1].findings), None)
 
 
 def following(suite: Suite, rule: AnyRule, examples: Sequence[Counterexample]) -> str | None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from traceback import format_exception
+from typing import NoReturn
 
 from attrs import evolve, field, frozen
 
+from tercet_conformance.garbage import Garbage, as_ids, as_messages, as_state, as_step_end
 from tercet_conformance.interface import (
     Cancelled,
     CompressorFailed,
@@ -39,6 +41,11 @@ class Run:
     diagnosis: Diagnosis | None = None
     unsupported: str | None = None
 
+    @property
+    def steps(self) -> int:
+        """How many steps came to an end."""
+        return sum(isinstance(event, StepEnded) for event in self.trace.events)
+
 
 class ScriptedHost:
     """Plays the compressor and the model by a scenario's script, and records every call."""
@@ -50,32 +57,58 @@ class ScriptedHost:
         self.asked = 0
         self.answered = 0
         self.failures = 0
+        self.ids: set[str] = set()
+        self.garbage: Garbage | None = None
 
     def summarize(self, given: Sequence[Message], so_far: str | None = None) -> str:
         """Answer as the compressor, by the script."""
+        given = self.accepted(given, "host.summarize")
+        if so_far is not None and not isinstance(so_far, str):
+            self.refuse(Garbage(f"host.summarize was given {so_far!r} as the summary so far; it is a text or None"))
         self.asked += 1
         reply = self.replies.pop(0) if self.replies else Reply()
         text = None if reply.failure else reply_text(reply, self.asked)
         self.events.append(Summarized(tuple(given), so_far, text, reply.failure))
         if text is None:
             self.fail(reply.failure, CompressorFailed("the compressor failed, as scripted"))
-            raise AssertionError
         if reply.blank is not None:
             self.failures += 1
         return text
 
     def answer(self, request: Sequence[Message]) -> Message:
         """Answer as the model, by the script."""
+        request = self.accepted(request, "host.answer")
         self.answered += 1
         answer = self.answers.pop(0) if self.answers else Answer()
         message = None if answer.failure else answer.message or Message("assistant", f"n{self.answered}z")
         self.events.append(Requested(tuple(request), message, answer.failure))
         if message is None:
             self.fail(answer.failure, ModelFailed("the model failed, as scripted"))
-            raise AssertionError
         return message
 
-    def fail(self, failure: Failure | None, error: Exception) -> None:
+    def accepted(self, messages: object, what: str) -> tuple[Message, ...]:
+        """Take what the implementation hands over; it is told at once where that cannot be read."""
+        try:
+            return as_messages(messages, f"{what} was given")
+        except Garbage as garbage:
+            self.refuse(garbage)
+
+    def refuse(self, garbage: Garbage) -> NoReturn:
+        """Remember what cannot be read, in case the implementation swallows the error."""
+        self.garbage = garbage
+        raise garbage
+
+    def stored(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """Take the stored ids of new messages: each is new to the thread."""
+        for stored_id in ids:
+            if stored_id in self.ids:
+                raise Garbage(
+                    f"a second message is stored under the id {stored_id!r}; stored ids are unique in a thread"
+                )
+            self.ids.add(stored_id)
+        return tuple(ids)
+
+    def fail(self, failure: Failure | None, error: Exception) -> NoReturn:
         """Raise what a scripted failure is."""
         self.failures += 1
         if failure == "cancelled":
@@ -90,7 +123,7 @@ def run(implementation: Implementation, description: Description, scenario: Scen
     operation = "open"
     try:
         session = implementation.open(scenario.configuration, host)
-        host.events.append(Opened(scenario.configuration, tuple(session.state().warnings)))
+        host.events.append(Opened(scenario.configuration, as_state(session.state()).warnings))
         for number, step in enumerate(scenario.operations, 1):
             operation = f"operation {number} ({type(step).__name__.lower()})"
             diagnosis = perform(session, host, step, operation)
@@ -98,21 +131,24 @@ def run(implementation: Implementation, description: Description, scenario: Scen
                 break
     except Unsupported as error:
         unsupported = error.reason
-    except (Exception, Cancelled) as error:
+    except (Exception, Cancelled, SystemExit) as error:
         if isinstance(error, Refused) and operation == "open":
             host.events.append(trace.Refused(scenario.configuration, tuple(error.problems)))
         else:
             diagnosis = broken_off(operation, error)
     try:
         close(session)
-    except Exception as error:
+    except (Exception, Cancelled, SystemExit) as error:
         diagnosis = diagnosis or broken_off("close", error)
     return Run(Trace(description, tuple(host.events)), diagnosis, unsupported)
 
 
 def broken_off(operation: str, error: BaseException) -> Diagnosis:
-    """Say what an operation raised."""
-    return Diagnosis(operation, f"raised {type(error).__name__}: {error}", "".join(format_exception(error)))
+    """Say what an operation raised, or handed over that cannot be read."""
+    detail = "".join(format_exception(error))
+    if isinstance(error, Garbage):
+        return Diagnosis(operation, str(error), detail)
+    return Diagnosis(operation, f"raised {type(error).__name__}: {error}", detail)
 
 
 def close(session: Session | None) -> None:
@@ -126,9 +162,7 @@ def perform(session: Session, host: ScriptedHost, operation: scenarios.Operation
     """Perform one operation and record what it did."""
     match operation:
         case Append(messages):
-            ids = tuple(session.append(messages))
-            if len(ids) != len(messages):
-                return Diagnosis(name, f"returned {len(ids)} stored ids for {len(messages)} messages")
+            ids = host.stored(as_ids(session.append(messages), len(messages)))
             host.events.append(Appended(tuple(evolve(m, id=i) for m, i in zip(messages, ids, strict=True))))
         case Configure(configuration):
             try:
@@ -136,7 +170,7 @@ def perform(session: Session, host: ScriptedHost, operation: scenarios.Operation
             except Refused as refused:
                 host.events.append(trace.Refused(configuration, tuple(refused.problems)))
             else:
-                host.events.append(Opened(configuration, tuple(session.state().warnings)))
+                host.events.append(Opened(configuration, as_state(session.state()).warnings))
         case scenarios.Step():
             return take_step(session, host, operation, name)
     return None
@@ -145,18 +179,29 @@ def perform(session: Session, host: ScriptedHost, operation: scenarios.Operation
 def take_step(session: Session, host: ScriptedHost, step: scenarios.Step, name: str) -> Diagnosis | None:
     """Take one model step; the host's own failures may pass through it."""
     host.replies, host.answers, host.failures = list(step.replies), list(step.answers), 0
-    host.events.append(StepBegun(session.state(), step.system, step.notes, step.pending))
+    host.events.append(StepBegun(as_state(session.state()), step.system, step.notes, step.pending))
+    answered = host.answered
     try:
-        end = session.step(step.system, step.notes, step.pending)
+        end = as_step_end(session.step(step.system, step.notes, step.pending))
     except (CompressorFailed, ModelFailed):
         end = StepEnd("failed")
     except Suspended:
         end = StepEnd("suspended")
     except Cancelled:
         end = StepEnd("cancelled")
-    if end.outcome == "committed" and end.answer_id is None:
-        return Diagnosis(name, "a committed step named no stored id of its answer")
-    host.events.append(StepEnded(end.outcome, session.state(), end.attempt, end.answer_id))
+    if host.garbage is not None:
+        raise host.garbage
+    if end.outcome == "committed":
+        if host.answered == answered:
+            raise Garbage("step committed without a call of host.answer; a step asks the model for its answer")
+        if end.attempt is not None and not 0 <= end.attempt < host.answered - answered:
+            raise Garbage(
+                f"step returned the attempt {end.attempt}; host.answer was called {host.answered - answered} times"
+            )
+        if end.answer_id is None:
+            raise Garbage("step committed without answer_id; name the stored id of the model's answer")
+        host.stored((end.answer_id,))
+    host.events.append(StepEnded(end.outcome, as_state(session.state()), end.attempt, end.answer_id))
     if end.outcome != "committed" and not host.failures:
         return Diagnosis(name, f"the step ended as {end.outcome} where nothing was scripted to fail")
     return None

@@ -8,15 +8,14 @@ from attrs import Factory, define, frozen
 
 from tercet_conformance.directed import directed
 from tercet_conformance.drawing import letter
-from tercet_conformance.driver import Diagnosis, Run, run
-from tercet_conformance.interface import Implementation
+from tercet_conformance.driver import Diagnosis, Run
 from tercet_conformance.macros import burst, refusals
+from tercet_conformance.suite import Suite
 from tercet_conformance.tidiness import oddity
-from tercet_spec.judgement import Finding, Judgement, Situation, judge
+from tercet_spec.judgement import Finding, Judgement, Situation
 from tercet_spec.moments import Step
-from tercet_spec.rules import AnyRule
 from tercet_spec.scenarios import Scenario
-from tercet_spec.vocabulary import Capability, Description
+from tercet_spec.vocabulary import Capability
 
 BudgetName = Literal["quick", "standard", "thorough"]
 
@@ -69,7 +68,7 @@ class Sightings:
             self.unsupported += 1
             return
         self.scenarios += 1
-        self.steps += sum(type(event).__name__ == "StepEnded" for event in ran.trace.events)
+        self.steps += ran.steps
         self.reached += judgement.reached
         if ran.diagnosis and ran.diagnosis.problem not in {diagnosis.problem for diagnosis, _ in self.diagnoses}:
             self.diagnoses.append((ran.diagnosis, scenario))
@@ -101,30 +100,6 @@ def best(candidates: Sequence[Candidate]) -> list[Candidate]:
         ranked.append((candidate.oddity > 0, seen[candidate.sight], candidate))
         seen[candidate.sight] += 1
     return [candidate for _, _, candidate in sorted(ranked, key=lambda entry: entry[:2])][:CANDIDATES]
-
-
-@frozen
-class Suite:
-    """One implementation under some rules: runs scenarios against it and judges them."""
-
-    implementation: Implementation
-    description: Description
-    rules: tuple[AnyRule, ...]
-
-    @property
-    def capabilities(self) -> frozenset[Capability]:
-        """What the implementation declares."""
-        return self.description.capabilities
-
-    def judge(self, scenario: Scenario) -> tuple[Run, Judgement]:
-        """Run one scenario and judge its trace."""
-        ran = run(self.implementation, self.description, scenario)
-        return ran, judge(ran.trace, self.rules)
-
-    def breaks(self, scenario: Scenario, rule: AnyRule) -> bool:
-        """Tell whether a scenario breaks one rule."""
-        ran = run(self.implementation, self.description, scenario)
-        return bool(judge(ran.trace, [rule]).findings)
 
 
 def saved_scenarios(capabilities: frozenset[Capability]) -> list[Scenario]:

@@ -1,0 +1,282 @@
+"""The subcommands of ``tercet``, their options and their help."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from traceback import format_exc
+from typing import TypeVar
+
+import click
+from attrs import evolve
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from tercet_conformance.files import Saved, ScenarioFileError, read, write
+from tercet_conformance.interface import Implementation
+from tercet_conformance.loading import LoadingError, load, near
+from tercet_conformance.replaying import CannotRun, replay
+from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, shown
+from tercet_conformance.verdicts import EXIT_FAULT, EXIT_INTERRUPTED, EXIT_UNDECIDED, INCOMPLETE, Report
+from tercet_spec.notation import NotationError, parse, scenario_of
+from tercet_spec.rules import BY_ID, RULES, AnyRule, Profile
+
+Function = TypeVar("Function", bound=Callable[..., object])
+SAVED = Path(".tercet")
+WIDE = 10_000
+"""Columns where the output is no terminal: nothing is broken or cut off."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command with these arguments, and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = tercet.main(list(arguments), "tercet", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAULT
+    except Exception as error:
+        click.echo(f"This is a fault of the suite: {type(error).__name__}: {shown(str(error))}", err=True)
+        click.echo(format_exc() if "--debug" in arguments else "--debug shows where it was raised.", err=True)
+        return EXIT_FAULT
+
+
+def output() -> Console:
+    """Make the console of the report: as wide as need be where it is no terminal."""
+    return Console() if sys.stdout.isatty() else Console(width=WIDE)
+
+
+def installed() -> str:
+    """Return the version that is installed."""
+    try:
+        return version("tercet")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def debug_option(function: Function) -> Function:
+    """Add ``--debug``."""
+    return click.option("--debug", is_flag=True, help="Show tracebacks: the implementation's, and the suite's own.")(
+        function
+    )
+
+
+def only_option(function: Function) -> Function:
+    """Add ``--only``."""
+    return click.option(
+        "--only", multiple=True, metavar="RULE", callback=known_rules, help="Judge this rule only; may be given again."
+    )(function)
+
+
+def known_rules(_: click.Context, __: click.Parameter, ids: tuple[str, ...]) -> frozenset[str]:
+    """Take ids of rules."""
+    return frozenset(known_rule(rule_id).id for rule_id in ids)
+
+
+def known_rule(rule_id: str) -> AnyRule:
+    """Find a rule by its id."""
+    if rule_id not in BY_ID:
+        raise click.BadParameter(f"there is no rule {rule_id!r}; {near(rule_id, list(BY_ID))}")
+    return BY_ID[rule_id]
+
+
+def reported_profile(_: click.Context, __: click.Parameter, name: str | None) -> Profile | None:
+    """Take a profile whose rules are all written."""
+    if name is None:
+        return None
+    profile = next(profile for profile in Profile if str(profile) == name)
+    if profile in INCOMPLETE:
+        raise click.BadParameter(f"{name} cannot be asked for yet: not all of its rules are written")
+    return profile
+
+
+def writable_folder(_: click.Context, __: click.Parameter, folder: Path) -> Path:
+    """Take a folder that can be written to; it is made when something is written."""
+    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not existing.is_dir():
+        raise click.BadParameter(f"{existing} is no folder")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise click.BadParameter(f"{existing} cannot be written to")
+    return folder
+
+
+def loaded(name: str, *, debug: bool) -> Implementation:
+    """Load an implementation, or say what is wrong with its name."""
+    try:
+        return load(name)
+    except LoadingError as error:
+        if debug and error.cause is not None:
+            click.echo(format_exc(), err=True)
+        raise click.UsageError(shown(str(error))) from error
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(installed(), message="tercet %(version)s")
+def tercet() -> None:
+    """Check how an agent's thread is summarised: when, where it is cut, how long the summary is.
+
+    \b
+    tercet check                       the reference, against every rule
+    tercet check langchain             LangChain's SummarizationMiddleware
+    tercet check my_adapter:Mine       your own code: a module, and what makes the implementation
+    tercet replay 'limit 5 keep 3: u a(x) a(y) t(x) t(y) u' langchain
+    tercet explain cut.pairs           what a rule says, and why
+    """
+
+
+@tercet.command()
+@click.argument("implementation", default="reference")
+@click.option(
+    "--profile",
+    type=click.Choice([str(profile) for profile in Profile]),
+    callback=reported_profile,
+    help="Ask for a profile: a MUST of it that is not applicable ends with 3.",
+)
+@click.option(
+    "--budget",
+    type=click.Choice(["quick", "standard", "thorough"]),
+    default="standard",
+    show_default=True,
+    help="How many scenarios are run: some hundreds, some thousands, some ten thousands.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed, the same run.")
+@only_option
+@click.option("--no-saved", is_flag=True, help="Leave out the scenarios that come with the suite: generate all.")
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path),
+    default=SAVED,
+    show_default=True,
+    callback=writable_folder,
+    help="Save counterexamples in this folder.",
+)
+@debug_option
+def check(
+    implementation: str,
+    profile: Profile | None,
+    budget: str,
+    seed: int,
+    only: frozenset[str],
+    no_saved: bool,
+    save: Path,
+    debug: bool,
+) -> int:
+    """Search for threads that break a rule, and shrink what is found.
+
+    IMPLEMENTATION is a bundled name (reference, langchain) or module:factory, where the factory
+    returns an object with describe() and open(configuration, host).
+
+    \b
+    Ends with 0 every applicable MUST is kept   1 a MUST is broken   2 wrong usage
+              3 a MUST could not be decided     4 the implementation crashed   130 interrupted
+    """
+    try:
+        from tercet_conformance.check import Plan
+        from tercet_conformance.check import check as check_implementation
+    except ModuleNotFoundError as error:
+        if error.name != "hypothesis":
+            raise
+        raise click.UsageError("check needs Hypothesis; install it with: pip install 'tercet[check]'") from error
+    found = loaded(implementation, debug=debug)
+    plan = Plan(budget=budget, seed=seed, only=only, saved=not no_saved, profile=profile)  # type: ignore[arg-type]
+    with progress_bar() as advance:
+        report = check_implementation(found, plan, advance)
+    print_report(with_files(report, save), implementation, output(), debug=debug)
+    return report.exit_code
+
+
+def with_files(report: Report, folder: Path) -> Report:
+    """Write every counterexample to a file of its own."""
+    verdicts = []
+    for verdict in report.verdicts:
+        examples = tuple(
+            evolve(example, saved=str(write(Saved(example.scenario, verdict.rule.id), folder)))
+            for example in verdict.counterexamples
+        )
+        verdicts.append(evolve(verdict, counterexamples=examples))
+    return evolve(report, verdicts=tuple(verdicts))
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Show how far a run is, on a terminal; elsewhere nothing."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("")
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+
+
+@tercet.command("replay")
+@click.argument("scenario")
+@click.argument("implementation", default="reference")
+@only_option
+@debug_option
+def replay_command(scenario: str, implementation: str, only: frozenset[str], debug: bool) -> int:
+    """Run one scenario, and judge it by every rule that speaks of it.
+
+    SCENARIO is a file that check saved, or a line of notation:
+
+    \b
+    tercet replay .tercet/cut.pairs-0123456789.json langchain
+    tercet replay 'limit 5 keep 3: u a(x) a(y) t(x) t(y) u' langchain
+
+    \b
+    limit 5 keep 3    fire past five messages, keep the last three
+    u a s             a user's, an assistant's, a system message
+    a(x,y) t(x)       an assistant's with two tool calls, the result of call x
+    step              a model step between messages; one more is taken at the end
+    """
+    saved = read_scenario(scenario)
+    rules = [rule for rule in RULES if not only or rule.id in only]
+    rules.sort(key=lambda rule: rule.id != saved.rule)
+    file = scenario if is_file(scenario) else None
+    try:
+        report = replay(loaded(implementation, debug=debug), saved.scenario, rules, file)
+    except CannotRun as error:
+        click.echo(f"{implementation}: {error}", err=True)
+        return EXIT_UNDECIDED
+    print_replay(report, implementation, saved.scenario, output(), debug=debug)
+    return report.exit_code
+
+
+def is_file(scenario: str) -> bool:
+    """Tell a file's name from a line of notation."""
+    return scenario.endswith(".json") or Path(scenario).exists()
+
+
+def read_scenario(scenario: str) -> Saved:
+    """Read a scenario from a file or from a line of notation."""
+    try:
+        return read(Path(scenario)) if is_file(scenario) else Saved(scenario_of(parse(scenario)))
+    except (ScenarioFileError, NotationError) as error:
+        raise click.UsageError("\n".join(map(shown, str(error).split("\n")))) from error
+    except OSError as error:
+        raise click.UsageError(f"{shown(scenario)}: {error.strerror}") from error
+
+
+@tercet.command()
+@click.argument("rule", required=False)
+def explain(rule: str | None) -> None:
+    """Say what a rule demands, why, and what checks it; without RULE, list all rules.
+
+    \b
+    tercet explain
+    tercet explain cut.reaches
+    """
+    if rule is None:
+        print_all_rules(RULES, output())
+    else:
+        print_rule(known_rule(rule), output())

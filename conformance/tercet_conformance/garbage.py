@@ -1,0 +1,94 @@
+"""Checks what an implementation hands over, so that no rule is asked to judge what cannot be read."""
+
+from collections.abc import Sequence
+from typing import get_args
+
+from tercet_conformance.interface import StepEnd
+from tercet_spec.trace import Outcome
+from tercet_spec.vocabulary import Message, Role, State, Summary, ToolCall
+
+ROLES = get_args(Role)
+OUTCOMES = get_args(Outcome)
+
+
+class Garbage(Exception):
+    """What an implementation handed over is not what the interface says: what it was, what is allowed."""
+
+
+def described(value: object) -> str:
+    """Write a value shortly."""
+    written = repr(value)
+    return written if len(written) <= 80 else f"{written[:77]}..."
+
+
+def is_id(value: object) -> bool:
+    """Tell whether a value is an id, or a missing one."""
+    return value is None or isinstance(value, str)
+
+
+def message_problem(message: object) -> str | None:
+    """Say what keeps a value from being a message."""
+    if not isinstance(message, Message):
+        return f"{described(message)}, which is no Message"
+    if message.role not in ROLES:
+        return f"a message of role {message.role!r}; it is one of {', '.join(ROLES)}"
+    if not isinstance(message.content, str):
+        return f"a message with content {described(message.content)}; it is a text"
+    if not (isinstance(message.calls, tuple) and all(isinstance(call, ToolCall) for call in message.calls)):
+        return f"a message with calls {described(message.calls)}; they are a tuple of ToolCall"
+    if not all(
+        is_id(call.id) and isinstance(call.name, str) and isinstance(call.arguments, str) for call in message.calls
+    ):
+        return f"a message with calls {described(message.calls)}; name and arguments are texts, an id a text or None"
+    if not (isinstance(message.answers, tuple) and all(map(is_id, message.answers)) and is_id(message.id)):
+        return f"a message with answers {described(message.answers)} and id {message.id!r}; ids are texts or None"
+    return None
+
+
+def as_messages(messages: object, what: str) -> tuple[Message, ...]:
+    """Take messages; raises Garbage."""
+    if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
+        raise Garbage(f"{what} {described(messages)}; it takes a sequence of Message")
+    for message in messages:
+        if problem := message_problem(message):
+            raise Garbage(f"{what} {problem}")
+    return tuple(messages)
+
+
+def as_ids(ids: object, count: int) -> tuple[str, ...]:
+    """Take the stored ids that append returned; raises Garbage."""
+    if isinstance(ids, str | bytes) or not isinstance(ids, Sequence) or not all(isinstance(i, str) for i in ids):
+        raise Garbage(f"append returned {described(ids)}; it returns the stored ids, each a text, in a sequence")
+    if len(ids) != count:
+        raise Garbage(f"append returned {len(ids)} stored ids for {count} messages")
+    return tuple(ids)
+
+
+def as_state(state: object) -> State:
+    """Take what state returned; raises Garbage."""
+    if not isinstance(state, State):
+        raise Garbage(f"state returned {described(state)}; it returns a State")
+    as_messages(state.history, "state showed a history with")
+    summary = state.summary
+    if summary is not None and not (
+        isinstance(summary, Summary) and isinstance(summary.text, str) and isinstance(summary.through, str)
+    ):
+        raise Garbage(f"state showed the summary {described(summary)}; it is a Summary of two texts, or None")
+    if not all(isinstance(warning, str) for warning in state.warnings):
+        raise Garbage(f"state showed the warnings {described(state.warnings)}; each is a text")
+    return State(tuple(state.history), summary, state.usage, tuple(state.warnings))
+
+
+def as_step_end(end: object) -> StepEnd:
+    """Take what step returned; raises Garbage."""
+    if not isinstance(end, StepEnd):
+        raise Garbage(f"step returned {described(end)}; it returns a StepEnd")
+    if end.outcome not in OUTCOMES:
+        raise Garbage(f"step ended as {end.outcome!r}; it is one of {', '.join(OUTCOMES)}")
+    if not is_id(end.answer_id):
+        raise Garbage(
+            f"step returned the answer_id {end.answer_id!r}; it is a text, or None where nothing was committed"
+        )
+    if end.attempt is not None and type(end.attempt) is not int:
+        raise Garbage(f"step returned the attempt {end.attempt!r}; it is a whole number from 0 up, or None")
+    return end

@@ -1,0 +1,84 @@
+"""Replays one scenario and judges it: nothing is generated, nothing is shrunk."""
+
+from collections.abc import Sequence
+from time import monotonic
+
+from attrs import frozen
+
+from tercet_conformance.directed import needs
+from tercet_conformance.driver import Diagnosis
+from tercet_conformance.interface import Implementation
+from tercet_conformance.suite import Suite, applicable, whole_road
+from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict
+from tercet_spec.judgement import Finding
+from tercet_spec.rules import AnyRule
+from tercet_spec.scenarios import Scenario
+
+
+@frozen
+class CannotRun(ValueError):
+    """A scenario that needs what an implementation does not declare."""
+
+    missing: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"the scenario needs what is not declared: {', '.join(self.missing)}"
+
+
+def replay(
+    implementation: Implementation, scenario: Scenario, rules: Sequence[AnyRule], saved: str | None = None
+) -> Report:
+    """Run one scenario on every road that can run it, and judge it by the rules of each; raises CannotRun."""
+    started = monotonic()
+    roads = roads_for(implementation, scenario, rules)
+    verdicts: dict[str, RuleVerdict] = {}
+    diagnoses: list[tuple[Diagnosis, Scenario | None]] = []
+    steps = 0
+    for suite in roads:
+        ran, judgement = suite.judge(scenario)
+        if ran.unsupported:
+            diagnoses.append((Diagnosis("the scenario", f"it cannot be said in its messages: {ran.unsupported}"), None))
+        if ran.diagnosis and ran.diagnosis not in [diagnosis for diagnosis, _ in diagnoses]:
+            diagnoses.append((ran.diagnosis, None))
+        steps = max(steps, ran.steps)
+        for rule in suite.rules:
+            reached = {situation: judgement.reached[rule.id, situation] for situation in rule.situations}
+            finding = next((finding for finding in judgement.findings if finding.rule is rule), None)
+            verdicts[rule.id] = verdict_of(rule, reached, finding, scenario, saved)
+    return Report(
+        description=roads[0].description,
+        verdicts=tuple(verdicts[rule.id] for rule in rules if rule.id in verdicts and verdicts[rule.id].reached),
+        diagnoses=tuple(diagnoses),
+        scenarios=1,
+        steps=steps,
+        seconds=monotonic() - started,
+    )
+
+
+def roads_for(implementation: Implementation, scenario: Scenario, rules: Sequence[AnyRule]) -> list[Suite]:
+    """Choose the roads that can run a scenario, each with the rules that are judged there."""
+    roads = [implementation]
+    whole = whole_road(implementation)
+    if whole is not None:
+        roads.append(whole)
+    needed = needs(scenario)
+    suites: list[Suite] = []
+    for road in roads:
+        description = road.describe()
+        if needed <= description.capabilities:
+            judged = {rule.id for suite in suites for rule in suite.rules}
+            later = tuple(rule for rule in applicable(rules, description) if rule.id not in judged)
+            suites += [Suite(road, description, later)] if later or not suites else []
+    if not suites:
+        declared = roads[-1].describe().capabilities
+        raise CannotRun(tuple(sorted(needed - declared)))
+    return suites
+
+
+def verdict_of(
+    rule: AnyRule, reached: dict[str, int], finding: Finding | None, scenario: Scenario, saved: str | None
+) -> RuleVerdict:
+    """Say what one scenario shows of a rule; where no situation of it was reached, nothing."""
+    if finding is not None:
+        return RuleVerdict(rule, Verdict.FAIL, reached, (Counterexample(scenario, finding, saved),))
+    return RuleVerdict(rule, Verdict.PASS, reached if any(reached.values()) else {})

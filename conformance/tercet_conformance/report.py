@@ -1,0 +1,279 @@
+"""The terminal report: a line a rule, then each broken one with the threads that break it.
+
+Texts of an implementation are shown as they are, never read as markup; what a terminal cannot show
+or would obey is escaped.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from shlex import quote
+from textwrap import wrap
+
+from rich.console import Console
+from rich.text import Text
+
+from tercet_conformance.drawing import draw
+from tercet_conformance.driver import Diagnosis
+from tercet_conformance.verdicts import (
+    EXIT_BROKEN,
+    EXIT_FAULT,
+    EXIT_INTERRUPTED,
+    EXIT_KEPT,
+    EXIT_UNDECIDED,
+    INCOMPLETE,
+    Counterexample,
+    Report,
+    RuleVerdict,
+    Verdict,
+)
+from tercet_spec.moments import Configured
+from tercet_spec.notation import format_line, line_of
+from tercet_spec.rules import AnyRule, Origin, Profile
+from tercet_spec.scenarios import Append, Scenario
+
+STYLES = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "bold red",
+    Verdict.KNOWN: "yellow",
+    Verdict.NOT_APPLICABLE: "dim",
+}
+MEANINGS = {
+    EXIT_KEPT: "every applicable MUST is kept",
+    EXIT_BROKEN: "a MUST is broken",
+    EXIT_UNDECIDED: "a MUST could not be decided, or the asked profile is not wholly applicable",
+    EXIT_FAULT: "the implementation or its adapter crashed, or gave what cannot be read",
+    EXIT_INTERRUPTED: "interrupted; this is what was found until then",
+}
+LEGEND = "| the cut   ~ covered by the summary   ^ at fault"
+WIDTH = 100
+
+
+def shown(text: str) -> str:
+    """Escape what a terminal cannot show, or would obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def number(count: int) -> str:
+    """Write a count with its thousands apart."""
+    return f"{count:,}".replace(",", " ")
+
+
+def counted(count: int, thing: str) -> str:
+    """Write a count of things."""
+    return f"{number(count)} {thing}{'' if count == 1 else 's'}"
+
+
+class Printer:
+    """Prints lines, in colour where the console has any."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def line(self, *parts: str | tuple[str, str]) -> None:
+        """Print one line of parts, each a text or a text with its style; it is not broken."""
+        self.console.print(Text.assemble(*parts), soft_wrap=True, highlight=False)
+
+    def paragraph(self, text: str, indent: str) -> None:
+        """Print prose within the width of the report."""
+        for line in wrap(shown(text), WIDTH - len(indent)):
+            self.line(indent, line)
+
+
+def print_report(report: Report, name: str, console: Console, *, debug: bool = False) -> None:
+    """Print a report; ``name`` is the implementation's on the command line."""
+    printer = Printer(console)
+    print_heading(report, printer)
+    print_rules(report.verdicts, printer)
+    broken = [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAIL]
+    for verdict in broken:
+        print_broken(verdict, name, printer)
+    print_diagnoses(report.diagnoses, printer, debug=debug)
+    print_end(report, printer)
+
+
+def print_heading(report: Report, printer: Printer) -> None:
+    """Print what was checked and how."""
+    described = report.description
+    printer.line((shown(f"{described.name} {described.version}"), "bold"), shown(f" ({described.language})"))
+    declared = ", ".join(sorted(described.capabilities))
+    for line in wrap(f"declares {declared}; counts characters as {described.character}s", WIDTH - 2):
+        printer.line("  ", (shown(line), "dim"))
+    ran = f"{counted(report.scenarios, 'scenario')}, {counted(report.steps, 'step')} in {report.seconds:.1f} s"
+    printer.line("  ", (f"{ran} · {report.budget} budget, seed {report.seed}", "dim"))
+
+
+def print_rules(verdicts: Sequence[RuleVerdict], printer: Printer) -> None:
+    """Print a line a rule, family by family."""
+    width = max((len(verdict.rule.id) for verdict in verdicts), default=0)
+    family = None
+    for verdict in verdicts:
+        rule = verdict.rule
+        if rule.family != family:
+            family = rule.family
+            printer.line()
+        printer.line(
+            "  ",
+            (f"{verdict.verdict.value:<14}", STYLES.get(verdict.verdict, "yellow")),
+            f"  {rule.id:<{width}}  {rule.level.value:<6}  {rule.profile!s:<7}  ",
+            (remark(verdict), "dim"),
+        )
+
+
+def remark(verdict: RuleVerdict) -> str:
+    """Say the least that makes a verdict understood."""
+    if verdict.verdict is Verdict.FAIL:
+        shapes = counted(len(verdict.counterexamples), "thread")
+        return shapes + (f", each after {verdict.following} broke" if verdict.following else "")
+    if verdict.verdict is Verdict.PASS and verdict.reached:
+        return f"reached {number(min(verdict.reached.values()))} times or more"
+    return shown(verdict.reason)
+
+
+def print_broken(verdict: RuleVerdict, name: str, printer: Printer) -> None:
+    """Print a broken rule: what it says, and the threads that break it."""
+    rule = verdict.rule
+    printer.line()
+    printer.line((rule.id, "bold red"), f" is broken: {rule.level.value}, profile {rule.profile}, {origin_of(rule)}")
+    printer.paragraph(rule.statement, "  ")
+    printer.paragraph(f"Why: {rule.why}", "  ")
+    if verdict.following:
+        printer.paragraph(f"It breaks only after {verdict.following} broke in an earlier step.", "  ")
+    said: tuple[str, str] | None = None
+    for ordinal, example in enumerate(verdict.counterexamples, 1):
+        print_thread(example, ordinal, printer)
+        violation = example.finding.violation
+        printer.line("     where     ", where(example))
+        if said != (said := (violation.expected, violation.seen)):
+            printer.line("     expected  ", (shown(violation.expected), "green"))
+            printer.line("     seen      ", (shown(violation.seen), "red"))
+        if example.saved:
+            printer.line("     saved     ", shown(example.saved))
+    printer.line()
+    printer.line("  To see one again: ", (shown(replayed(verdict.counterexamples[0], name)), "bold"))
+
+
+def print_thread(example: Counterexample, ordinal: int, printer: Printer) -> None:
+    """Print a thread as a line of notation, and as a drawing of where it broke."""
+    line, drawing = line_of(example.scenario), draw(example.finding)
+    printer.line()
+    printer.line(f"  {ordinal}  ", (format_line(line) if line else shown(spelled(example.scenario)), "bold"))
+    if drawing is not None:
+        printer.line("       ", shown(drawing.thread))
+        if drawing.marks:
+            printer.line("       ", (drawing.marks, "red"))
+        if ordinal == 1:
+            printer.line("       ", (LEGEND, "dim"))
+
+
+def replayed(example: Counterexample, name: str) -> str:
+    """Write the command that replays a thread."""
+    line = line_of(example.scenario)
+    what = example.saved or (format_line(line) if line else "FILE")
+    return f"tercet replay {quote(what)} {quote(name)}"
+
+
+def where(example: Counterexample) -> str:
+    """Say in which step, request and message a rule broke."""
+    moment, violation = example.finding.moment, example.finding.violation
+    if isinstance(moment, Configured):
+        return "the configuration"
+    places = [f"step {moment.number + 1}"]
+    if violation.attempt is not None and len(moment.attempts) > 1:
+        places.append(f"request {violation.attempt + 1}")
+    if violation.position is not None:
+        places.append(f"message {violation.position + 1}")
+    return ", ".join(places)
+
+
+def spelled(scenario: Scenario) -> str:
+    """Spell out a scenario that notation cannot say."""
+    counts = Counter(type(operation).__name__.lower() for operation in scenario.operations)
+    messages = sum(len(operation.messages) for operation in scenario.operations if isinstance(operation, Append))
+    trigger = scenario.configuration.trigger
+    return f"limit {trigger.limit} {trigger.kind}, {counted(messages, 'message')}, {counted(counts['step'], 'step')}"
+
+
+def print_diagnoses(diagnoses: Sequence[tuple[Diagnosis, Scenario | None]], printer: Printer, *, debug: bool) -> None:
+    """Print what went wrong that is no rule's violation."""
+    if not diagnoses:
+        return
+    printer.line()
+    printer.line(("What went wrong beside the rules", "bold yellow"))
+    for diagnosis, scenario in diagnoses:
+        printer.line()
+        printer.line("  ", (shown(diagnosis.operation), "bold"))
+        printer.paragraph(diagnosis.problem, "    ")
+        if scenario is not None:
+            line = line_of(scenario)
+            printer.line("    in  ", format_line(line) if line else shown(spelled(scenario)))
+        if debug:
+            for each in diagnosis.detail.rstrip().splitlines():
+                printer.line("    ", (shown(each), "dim"))
+    if not debug and any(diagnosis.detail for diagnosis, _ in diagnoses):
+        printer.line()
+        printer.line("  ", ("--debug shows where each was raised", "dim"))
+
+
+def print_end(report: Report, printer: Printer) -> None:
+    """Print the counts of verdicts, the profile kept, and what the exit code means."""
+    counts = Counter(verdict.verdict for verdict in report.verdicts)
+    printer.line()
+    words: list[str | tuple[str, str]] = []
+    for verdict in Verdict:
+        if counts[verdict]:
+            words += [", " if words else "", (f"{counts[verdict]} {verdict.value}", STYLES.get(verdict, "yellow"))]
+    printer.line(*words)
+    printer.line("profile kept: ", (str(report.kept) if report.kept else "none", "bold"), *not_yet())
+    printer.line(f"exit code {report.exit_code}: {MEANINGS[report.exit_code]}")
+
+
+def not_yet() -> Iterator[tuple[str, str]]:
+    """Say of the profiles that are not reported why."""
+    names = ", ".join(str(profile) for profile in Profile if profile in INCOMPLETE)
+    if names:
+        yield f" ({names} is not reported: not all of its rules are written)", "dim"
+
+
+def print_replay(report: Report, name: str, scenario: Scenario, console: Console, *, debug: bool = False) -> None:
+    """Print what one scenario shows: what it breaks, and which rules that speak of it are kept."""
+    printer = Printer(console)
+    line = line_of(scenario)
+    printer.line((shown(f"{report.description.name} {report.description.version}"), "bold"))
+    printer.line("  ", format_line(line) if line else shown(spelled(scenario)))
+    for verdict in report.verdicts:
+        if verdict.verdict is Verdict.FAIL:
+            print_broken(verdict, name, printer)
+    print_diagnoses(report.diagnoses, printer, debug=debug)
+    kept = [verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.PASS]
+    printer.line()
+    printer.paragraph(f"kept here: {', '.join(kept) or 'no rule speaks of this'}", "")
+    printer.line(f"exit code {report.exit_code}: {MEANINGS[report.exit_code]}")
+
+
+def print_rule(rule: AnyRule, console: Console) -> None:
+    """Print all that a rule is."""
+    printer = Printer(console)
+    printer.line((rule.id, "bold"), f"  {rule.level.value}, profile {rule.profile}, {origin_of(rule)}")
+    printer.line()
+    printer.paragraph(rule.statement, "  ")
+    printer.line()
+    printer.paragraph(f"Why: {rule.why}", "  ")
+    printer.line()
+    printer.line("  speaks about  ", "; ".join(rule.situations))
+    printer.line("  needs         ", ", ".join(sorted(rule.needs)) or "nothing")
+    printer.line("  chapter       ", f"spec/{rule.family}.md")
+    printer.line("  checked by    ", f"{rule.relation.__module__}.{rule.relation.__name__}")
+
+
+def print_all_rules(rules: Sequence[AnyRule], console: Console) -> None:
+    """Print a line a rule."""
+    printer = Printer(console)
+    width = max(len(rule.id) for rule in rules)
+    for rule in rules:
+        first = rule.statement.split(". ")[0].rstrip(".")
+        printer.line((f"{rule.id:<{width}}", "bold"), f"  {rule.level.value:<6}  {rule.profile!s:<7}  ", (first, "dim"))
+
+
+def origin_of(rule: AnyRule) -> str:
+    """Say whose a rule is."""
+    return "the source's" if rule.origin is Origin.SOURCE else "a decision of ours"
