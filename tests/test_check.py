@@ -1,77 +1,20 @@
 """A check searches, compares the roads of an adapter, shrinks what broke, and says a verdict for each rule."""
 
-from collections.abc import Collection, Sequence
-
 import pytest
-from attrs import evolve, frozen
+from attrs import evolve
 
+from stand_ins import Changed, Dropping, Passing, Raising
 from tercet_conformance import check as check_module
 from tercet_conformance.adapters.reference import CAPABILITIES, Reference
 from tercet_conformance.check import Plan, check
 from tercet_conformance.directed import needs
-from tercet_conformance.interface import Host, Implementation, Session, StepEnd
 from tercet_conformance.macros import burst
 from tercet_conformance.search import generated_scenarios, saved_scenarios
 from tercet_conformance.verdicts import Report, RuleVerdict, Verdict
 from tercet_spec.rules import RULES, Profile
-from tercet_spec.vocabulary import Capability, Configuration, Description, Message, Note, PendingCall, State
+from tercet_spec.vocabulary import Capability
 
 QUICK = Plan(budget="quick")
-
-
-@frozen
-class Passing:
-    """A session that passes everything on; tests change one thing of it."""
-
-    inner: Session
-    host: Host
-
-    def append(self, messages: Sequence[Message]) -> Sequence[str]:
-        return self.inner.append(messages)
-
-    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
-        return self.inner.step(system, notes, pending)
-
-    def state(self) -> State:
-        return self.inner.state()
-
-    def configure(self, configuration: Configuration) -> None:
-        self.inner.configure(configuration)
-
-
-class Dropping(Passing):
-    """Sends no system prompt."""
-
-    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
-        return self.inner.step(None, notes, pending)
-
-
-class Raising(Passing):
-    """Raises in every step that follows a tool call."""
-
-    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
-        if any(message.calls for message in self.inner.state().history):
-            raise RuntimeError("tools are not supported")
-        return self.inner.step(system, notes, pending)
-
-
-@frozen
-class Changed:
-    """The reference, with another session around its own; ``whole`` is the other road's."""
-
-    around: type[Passing] = Passing
-    whole: type[Passing] | None = None
-    fewer: frozenset[str] = frozenset()
-
-    def describe(self) -> Description:
-        described = Reference().describe()
-        return evolve(described, capabilities=described.capabilities - self.fewer)
-
-    def open(self, configuration: Configuration, host: Host) -> Session:
-        return self.around(Reference().open(configuration, host), host)
-
-    def whole_road(self) -> Implementation | None:
-        return None if self.whole is None else Changed(self.whole)
 
 
 def verdict(report: Report, rule: str) -> RuleVerdict:

@@ -122,7 +122,11 @@ def run(implementation: Implementation, description: Description, scenario: Scen
     diagnosis = unsupported = session = None
     operation = "open"
     try:
-        session = implementation.open(scenario.configuration, host)
+        try:
+            session = implementation.open(scenario.configuration, host)
+        except Refused as refused:
+            host.events.append(trace.Refused(scenario.configuration, tuple(refused.problems)))
+            return Run(Trace(description, tuple(host.events)))
         host.events.append(Opened(scenario.configuration, as_state(session.state()).warnings))
         for number, step in enumerate(scenario.operations, 1):
             operation = f"operation {number} ({type(step).__name__.lower()})"
@@ -132,10 +136,7 @@ def run(implementation: Implementation, description: Description, scenario: Scen
     except Unsupported as error:
         unsupported = error.reason
     except (Exception, Cancelled, SystemExit) as error:
-        if isinstance(error, Refused) and operation == "open":
-            host.events.append(trace.Refused(scenario.configuration, tuple(error.problems)))
-        else:
-            diagnosis = broken_off(operation, error)
+        diagnosis = broken_off(operation, error)
     try:
         close(session)
     except (Exception, Cancelled, SystemExit) as error:

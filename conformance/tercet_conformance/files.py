@@ -10,6 +10,7 @@ breaks. The text is ASCII, so that half characters survive. Fields that are not 
 """
 
 import json
+from collections.abc import Collection
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -82,11 +83,11 @@ def decode(text: str, path: str = "scenario") -> Saved:
         raise ScenarioFileError(path, "not a scenario: nested too deep") from error
     if not isinstance(document, dict) or document.get("tercet") != FORMAT:
         raise ScenarioFileError(path, f'not a scenario of Tercet: it has no "tercet": "{FORMAT}" at its top')
-    if document.get("version") != VERSION:
-        found = document.get("version")
+    found = document.get("version")
+    if type(found) is not int or found != VERSION:
         raise ScenarioFileError(path, f"version {found!r} of the format; this release reads version {VERSION}")
     rule = document.get("rule")
-    if rule is not None and rule not in BY_ID:
+    if rule is not None and not is_one_of(rule, BY_ID):
         raise ScenarioFileError(path, f'"rule" is {rule!r}, which is no rule of this release; see: tercet explain')
     configuration = value_of(document.get("configuration"), Configuration, "configuration", path)
     if configuration.token_counter.divisor < 1 or configuration.token_counter.base < 0:
@@ -98,11 +99,16 @@ def decode(text: str, path: str = "scenario") -> Saved:
 
 def operation_of(written: object, place: str, path: str) -> Operation:
     """Read one operation."""
-    if not isinstance(written, dict) or written.get("do") not in OPERATIONS:
+    if not isinstance(written, dict) or not is_one_of(written.get("do"), OPERATIONS):
         allowed = ", ".join(f'"{name}"' for name in OPERATIONS)
         raise ScenarioFileError(path, f'{place}: an object whose "do" is one of {allowed}')
     operation: Operation = value_of(written, OPERATIONS[written["do"]], place, path)
     return operation
+
+
+def is_one_of(value: object, names: Collection[str]) -> bool:
+    """Tell whether a value, of whatever kind, is one of some names."""
+    return isinstance(value, str) and value in names
 
 
 def value_of(written: object, kind: Any, place: str, path: str) -> Any:
@@ -131,5 +137,10 @@ def write(saved: Saved, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile("w", encoding="ascii", dir=folder, suffix=".part", delete=False) as file:
         file.write(text)
-    Path(file.name).replace(path)
+    part = Path(file.name)
+    try:
+        part.replace(path)
+    except OSError:
+        part.unlink()
+        raise
     return path

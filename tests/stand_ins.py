@@ -1,0 +1,98 @@
+"""Implementations that stand in for others' in tests: the reference, with one thing of a session changed."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from tercet_conformance.adapters.reference import Reference
+from tercet_conformance.interface import Host, Implementation, Session, StepEnd
+from tercet_spec.vocabulary import Configuration, Description, Message, Note, PendingCall, State
+
+
+@frozen
+class Passing:
+    """A session that passes everything on."""
+
+    inner: Session
+    host: Host
+
+    def append(self, messages: Sequence[Message]) -> Sequence[str]:
+        return self.inner.append(messages)
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        return self.inner.step(system, notes, pending)
+
+    def state(self) -> State:
+        return self.inner.state()
+
+    def configure(self, configuration: Configuration) -> None:
+        self.inner.configure(configuration)
+
+
+class Dropping(Passing):
+    """Sends no system prompt."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        return self.inner.step(None, notes, pending)
+
+
+class Raising(Passing):
+    """Raises in every step that follows a tool call."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        if any(message.calls for message in self.inner.state().history):
+            raise RuntimeError("tools are not supported")
+        return self.inner.step(system, notes, pending)
+
+
+@frozen
+class Changed:
+    """The reference, with another session around its own; ``whole`` is the other road's."""
+
+    around: type[Passing] = Passing
+    whole: type[Passing] | None = None
+    fewer: frozenset[str] = frozenset()
+    name: str = "changed"
+
+    def describe(self) -> Description:
+        described = Reference().describe()
+        return evolve(described, name=self.name, capabilities=described.capabilities - self.fewer)
+
+    def open(self, configuration: Configuration, host: Host) -> Session:
+        return self.around(Reference().open(configuration, host), host)
+
+    def whole_road(self) -> Implementation | None:
+        return None if self.whole is None else Changed(self.whole)
+
+
+def giving(operation: str, value: Any) -> Changed:
+    """Make an implementation that gives a value for an operation; an exception is raised."""
+
+    def give(*_: object) -> Any:
+        if isinstance(value, BaseException):
+            raise value
+        return value
+
+    return Changed(
+        type("Giving", (Passing,), {operation: give, "close": give if operation == "close" else lambda _: None})
+    )
+
+
+def dropping() -> Changed:
+    """A factory, to be named as ``stand_ins:dropping``."""
+    return Changed(Dropping)
+
+
+def raising() -> Changed:
+    """A factory, to be named as ``stand_ins:raising``."""
+    return Changed(Raising)
+
+
+def failing() -> Changed:
+    """A factory that fails."""
+    raise RuntimeError("no licence")
+
+
+Make = Callable[[], Changed]
+NOT_CALLABLE = 3

@@ -1,0 +1,178 @@
+"""What an implementation raises or hands over never ends the suite: each kind is a diagnosis of its own."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from stand_ins import Changed, Passing, giving
+from tercet_conformance.driver import Run, run
+from tercet_conformance.interface import Cancelled, Refused, StepEnd, Unsupported
+from tercet_spec.judgement import judge
+from tercet_spec.notation import parse, scenario_of
+from tercet_spec.rules import RULES
+from tercet_spec.trace import Opened, StepEnded
+from tercet_spec.trace import Refused as RefusedEvent
+from tercet_spec.vocabulary import Configuration, Message, Note, PendingCall, State, Summary, ToolCall
+
+LINE = "limit 3 keep 1: u a(x) t(x) u step configure[limit 4] u"
+USER = Message("user", "Hello.")
+wrongly: Any = evolve
+
+
+def driven(implementation: Any, line: str = LINE) -> Run:
+    return run(implementation, implementation.describe(), scenario_of(parse(line)))
+
+
+def problem(implementation: Any, line: str = LINE) -> str:
+    ran = driven(implementation, line)
+    assert ran.diagnosis is not None
+    judge(ran.trace, RULES)
+    return f"{ran.diagnosis.operation}: {ran.diagnosis.problem}"
+
+
+class Told(Passing):
+    """Lets a test say what a step hands to the host."""
+
+    tell: Callable[[Any], Any]
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        return StepEnd("committed", type(self).tell(self.host))
+
+
+def telling(tell: Callable[[Any], Any]) -> Changed:
+    return Changed(type("Telling", (Told,), {"tell": staticmethod(tell)}))
+
+
+@pytest.mark.parametrize(
+    ("operation", "error"),
+    [
+        (operation, error)
+        for operation in ("append", "state", "configure", "close")
+        for error in (RuntimeError("broken"), SystemExit(3), Cancelled(), Refused(("no",)))
+        if (operation, type(error)) != ("configure", Refused)
+    ],
+)
+def test_whatever_an_operation_raises_is_a_diagnosis(operation: str, error: BaseException) -> None:
+    assert type(error).__name__ in problem(giving(operation, error))
+
+
+def test_a_step_may_not_fail_where_nothing_was_scripted_to() -> None:
+    assert problem(giving("step", RuntimeError("no network"))) == "operation 2 (step): raised RuntimeError: no network"
+    assert "where nothing was scripted to fail" in problem(giving("step", Cancelled()))
+    assert "where nothing was scripted to fail" in problem(giving("step", StepEnd("failed")))
+
+
+def test_what_was_observed_until_then_is_kept() -> None:
+    ran = driven(giving("configure", RuntimeError("fixed")), "limit 3 keep 1: u a step u configure[limit 9] u")
+    assert ran.diagnosis is not None
+    assert sum(isinstance(event, StepEnded) for event in ran.trace.events) == 1
+
+
+@pytest.mark.parametrize(
+    ("operation", "value", "said"),
+    [
+        ("append", None, "append returned None"),
+        ("append", "h1", "append returned 'h1'"),
+        ("append", [1, 2, 3, 4], "each a text"),
+        ("append", ["a"], "append returned 1 stored ids for 4 messages"),
+        ("append", ["a", "b", "a", "c"], "a second message is stored under the id 'a'"),
+        ("state", None, "state returned None"),
+        ("state", State((USER, {"role": "user"})), "which is no Message"),  # type: ignore[arg-type]
+        ("state", State(summary=("text", "h1")), "state showed the summary"),  # type: ignore[arg-type]
+        ("state", State(summary=Summary("text", None)), "state showed the summary"),  # type: ignore[arg-type]
+        ("state", State(warnings=(3,)), "each is a text"),  # type: ignore[arg-type]
+        ("step", None, "step returned None"),
+        ("step", StepEnd("done", "h9"), "step ended as 'done'; it is one of"),  # type: ignore[arg-type]
+        ("step", StepEnd("committed", "h9"), "without a call of host.answer"),
+        ("step", StepEnd("committed", 9), "answer_id 9"),  # type: ignore[arg-type]
+        ("step", StepEnd("committed", "h9", 0.5), "attempt 0.5"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_read_is_named_with_what_is_allowed(operation: str, value: object, said: str) -> None:
+    assert said in problem(giving(operation, value))
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({"role": "user"}, "which is no Message"),
+        (wrongly(USER, role="human"), "role 'human'; it is one of system, user, assistant, tool"),
+        (wrongly(USER, content=None), "content None; it is a text"),
+        (wrongly(USER, calls=[ToolCall("x")]), "they are a tuple of ToolCall"),
+        (wrongly(USER, calls=(ToolCall(3),)), "an id a text or None"),  # type: ignore[arg-type]
+        (wrongly(USER, answers=("x", 3)), "ids are texts or None"),
+        (wrongly(USER, id=3), "ids are texts or None"),
+    ],
+)
+def test_a_message_that_cannot_be_read_is_refused(message: Any, said: str) -> None:
+    assert said in problem(telling(lambda host: host.answer([message])))
+    assert said in problem(telling(lambda host: host.summarize([message])))
+
+
+def test_garbage_is_diagnosed_though_the_implementation_swallows_the_error() -> None:
+    def swallow(host: Any) -> str:
+        host.answer([USER])
+        try:
+            host.answer("Hello.")
+        except Exception:
+            return "h9"
+        return "h8"
+
+    assert "host.answer was given 'Hello.'; it takes a sequence of Message" in problem(telling(swallow))
+    assert "as the summary so far" in problem(telling(lambda host: host.summarize([USER], 3)))
+
+
+def test_an_attempt_that_was_not_made_cannot_be_the_one_returned() -> None:
+    class Later(Passing):
+        def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+            return evolve(self.inner.step(system, notes, pending), attempt=1)
+
+    assert "host.answer was called 1 times" in problem(Changed(Later))
+
+
+def test_a_long_value_is_shown_shortly() -> None:
+    assert len(problem(giving("state", "x" * 10_000))) < 200
+
+
+def test_a_refused_configuration_is_observed() -> None:
+    ran = driven(Changed(), "limit 0 keep 0: u")
+    assert ran.diagnosis is None
+    (event,) = ran.trace.events
+    assert isinstance(event, RefusedEvent)
+    assert len(event.problems) == 2
+    assert any(isinstance(event, Opened) for event in driven(Changed()).trace.events)
+
+
+def test_what_an_implementation_cannot_say_is_no_diagnosis() -> None:
+    ran = driven(giving("append", Unsupported("no tools")))
+    assert (ran.diagnosis, ran.unsupported) == (None, "no tools")
+
+
+def test_an_interrupt_passes_through() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        driven(giving("step", KeyboardInterrupt()))
+
+
+def test_a_session_is_closed_however_it_ends() -> None:
+    closed = []
+
+    class Closing(Passing):
+        def close(self) -> None:
+            closed.append(self)
+
+    driven(Changed(Closing))
+    assert len(closed) == 1
+
+
+def test_a_configuration_is_what_open_is_given() -> None:
+    seen: list[Configuration] = []
+
+    class Watching(Passing):
+        def configure(self, configuration: Configuration) -> None:
+            seen.append(configuration)
+            super().configure(configuration)
+
+    driven(Changed(Watching))
+    assert [configuration.trigger.limit for configuration in seen] == [4]
