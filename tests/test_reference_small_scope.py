@@ -103,14 +103,14 @@ class Case:
 
 def cases(blanks: Sequence[Message], pairs: Pairs) -> Iterator[Case]:
     """Work out what the spec's definitions say, one anchor after the other."""
-    pool = [*blanks, *BESIDE]
+    places = {(message.id, message.content): place for place, message in enumerate([*blanks, *BESIDE])}
     always, never = (Configuration(Trigger("messages", limit), 1) for limit in (ALWAYS, NEVER))
 
     def request(stands: Standing | None) -> Pick:
         sent = as_sent(SYSTEM.content, blanks, pairs, stands, DESCRIPTION)
         assert measure(sent, never, DESCRIPTION) <= NEVER
         assert measure(sent, always, DESCRIPTION) > ALWAYS or not blanks
-        return pick([pool.index(message) for message in sent])
+        return pick([places[message.id, message.content] for message in sent])
 
     @cache
     def expected(start: int, cut: int) -> Cut:

@@ -53,12 +53,14 @@ class Book(Generic[M]):
 class Ledger(Generic[M]):
     """The first ``length`` messages of a thread, as written down in a book.
 
-    ``counter`` is the tokenCounter that sizes are counted with, ``None`` where only messages count.
+    ``opening`` of them are the system messages that open it. ``counter`` is the tokenCounter that
+    sizes are counted with, ``None`` where only messages count.
     """
 
     dialect: Dialect[M]
     counter: Callable[[M], int] | None = None
     length: int = 0
+    opening: int = 0
     book: Book[M] = Factory(Book)
 
     def extended(self, history: Sequence[M], anchor: int = 0) -> "Ledger[M]":
@@ -81,7 +83,7 @@ class Ledger(Generic[M]):
         except BaseException:
             self.book.messages.clear()  # half a message may be written: no ledger goes on from this book
             raise
-        return Ledger(self.dialect, self.counter, len(history), self.book)
+        return Ledger(self.dialect, self.counter, len(history), min(self.book.opening, len(history)), self.book)
 
     def write(self, position: int, message: M) -> None:
         """Write down one message at the end of the book."""
@@ -137,11 +139,6 @@ class Ledger(Generic[M]):
     def tokens(self, start: int) -> int:
         """The tokens of all messages from a position on."""
         return self.book.sizes[self.length] - self.book.sizes[start]
-
-    @property
-    def opening(self) -> int:
-        """How many system messages open the history."""
-        return min(self.book.opening, self.length)
 
     def called_back(self, start: int, until: int) -> list[int]:
         """Find the positions before ``start`` that results between ``start`` and ``until`` call back, in order."""
