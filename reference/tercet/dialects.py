@@ -20,9 +20,12 @@ class Dialect(Generic[M]):
     """The functions that say what a framework's message is.
 
     ``id`` gives the stored id, or ``None`` where the form has none: the message's place in the
-    history, counted from 1, serves then. ``calls`` and ``answers`` give the ids of its calls and the ids that it
-    answers, ``None`` for a missing one. ``texts`` gives what a character count measures: content,
-    and the names and arguments of calls. ``user`` makes a user message.
+    history, counted from 1, serves then. ``calls`` and ``answers`` give the ids of its calls and
+    the ids that it answers, ``None`` for a missing one. ``texts`` gives what a character count
+    measures: content, and the names and arguments of calls. ``user`` makes a user message. A cut
+    falls only where ``may_cut_before`` the first message kept.
+
+    Messages that are equal must be read alike, and one that is in a history stays as it is.
     """
 
     id: Callable[[M], str | None]
