@@ -1,6 +1,7 @@
 """Implementations that stand in for others' in tests: the reference, with one thing of a session changed."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
@@ -89,10 +90,27 @@ def raising() -> Changed:
     return Changed(Raising)
 
 
+class Announcing(Changed):
+    """Writes a file when it has broken a rule some hundred times, so that a test knows that it runs."""
+
+    def open(self, configuration: Configuration, host: Host) -> Session:
+        OPENED.append(configuration)
+        if len(OPENED) == 300:
+            Path("started").touch()
+        return super().open(configuration, host)
+
+
+OPENED: list[Configuration] = []
+
+
+def announcing() -> Changed:
+    """A factory, to be named as ``stand_ins:announcing``."""
+    return Announcing(Dropping)
+
+
 def failing() -> Changed:
     """A factory that fails."""
     raise RuntimeError("no licence")
 
 
-Make = Callable[[], Changed]
 NOT_CALLABLE = 3

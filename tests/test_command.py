@@ -1,0 +1,262 @@
+"""The command, as a person uses it: what it prints, where, and how it ends."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tercet_conformance import cli
+from tercet_conformance.files import Saved, read, write
+from tercet_spec.notation import parse, scenario_of
+from tercet_spec.rules import RULES
+
+STRANDED = "limit 5 keep 3: u a(x) a(y) t(x) t(y) u"
+QUICK = ("--budget", "quick", "--only", "send.system-first")
+ROOT = Path(__file__).parent.parent
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join(str(ROOT / name) for name in ("spec", "reference", "conformance", "tests")),
+}
+COMMAND = [sys.executable, "-m", "tercet_conformance.command"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class Ended:
+    """How a command ended."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], *arguments: str) -> None:
+        self.code = cli.run(arguments)
+        self.out, self.err = capsys.readouterr()
+
+
+def test_the_reference_is_checked_by_default(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    ended = Ended(capsys, "check", "--budget", "quick")
+    assert ended.code == 0
+    assert all(f" {rule.id} " in ended.out for rule in RULES)
+    assert "profile kept: exact" in ended.out
+    assert ended.err == ""
+    assert list(folder.iterdir()) == []
+
+
+def test_a_broken_rule_is_saved_and_its_file_replays(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    ended = Ended(capsys, "check", "stand_ins:dropping", *QUICK, "--save", "threads")
+    assert ended.code == 1
+    files = list((folder / "threads").iterdir())
+    assert files
+    assert all(read(file).rule == "send.system-first" for file in files)
+    (command,) = re.findall(r"tercet (replay .*)$", ended.out, re.MULTILINE)
+    again = Ended(capsys, *command.split(" "))
+    assert again.code == 1
+    assert "send.system-first is broken" in again.out
+    assert Ended(capsys, "replay", str(files[0])).code == 0
+
+
+def test_the_same_seed_gives_the_same_report_but_for_the_time(capsys: pytest.CaptureFixture[str]) -> None:
+    def report(seed: str) -> str:
+        ended = Ended(capsys, "check", "stand_ins:dropping", *QUICK, "--seed", seed)
+        return re.sub(r"in [\d.]+ s", "", ended.out)
+
+    assert report("4") == report("4")
+    assert report("4") != report("5")
+
+
+def test_a_crash_is_a_diagnosis_with_a_traceback_only_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    ended = Ended(capsys, "check", "stand_ins:raising", *QUICK)
+    assert ended.code == 4
+    assert "raised RuntimeError: tools are not supported" in ended.out
+    assert "Traceback" not in ended.out + ended.err
+    assert "Traceback" in Ended(capsys, "check", "stand_ins:raising", *QUICK, "--debug").out
+
+
+def test_a_profile_that_is_not_wholly_applicable_ends_with_three(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("langchain", reason="langchain is not installed")
+    only = ("--only", "bound.sent", "--budget", "quick")
+    assert Ended(capsys, "check", "langchain", *only).code == 0
+    assert Ended(capsys, "check", "langchain", *only, "--profile", "bounded").code == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check", "langchian"], "did you mean langchain?"),
+        (["check", "nonesuch:Mine"], "cannot import nonesuch"),
+        (["check", "stand_ins:droping"], "did you mean dropping"),
+        (["check", "stand_ins:failing"], "raised RuntimeError: no licence"),
+        (["check", "stand_ins:NOT_CALLABLE"], "cannot be called"),
+        (["check", "--only", "cut.pair"], "there is no rule 'cut.pair'; did you mean cut.pairs"),
+        (["check", "--seed", "-1"], "-1 is not in the range"),
+        (["check", "--seed", "one"], "'one' is not a valid integer"),
+        (["check", "--budget", "huge"], "'quick', 'standard', 'thorough'"),
+        (["check", "--profile", "durable"], "not all of its rules are written"),
+        (["check", "--profile", "best"], "'safe', 'bounded', 'exact', 'durable'"),
+        (["check", "--save", "file/threads"], "file is no folder"),
+        (["check", "--sav"], "No such option"),
+        (["replay", "limit 5 keep: u"], "          ^"),
+        (["replay", "limit 5 keep 3: u b"], "                  ^"),
+        (["replay", "nothing.json"], "nothing.json: No such file"),
+        (["replay", "file"], "not JSON"),
+        (["replay", STRANDED, "--only", "cut"], "there is no rule 'cut'"),
+        (["replay"], "Missing argument 'SCENARIO'"),
+        (["explain", "cut.reach"], "did you mean cut.reaches"),
+        (["judge"], "No such command"),
+    ],
+)
+def test_wrong_usage_says_what_is_allowed(
+    capsys: pytest.CaptureFixture[str], folder: Path, arguments: list[str], said: str
+) -> None:
+    (folder / "file").write_text("no scenario")
+    ended = Ended(capsys, *arguments)
+    assert ended.code == 2
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+    assert ended.out == ""
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_before_the_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    ended = Ended(capsys, "check", *QUICK)
+    assert ended.code == 2
+    assert "cannot be written to" in ended.err
+
+
+def test_a_line_of_notation_replays(capsys: pytest.CaptureFixture[str]) -> None:
+    ended = Ended(capsys, "replay", STRANDED)
+    assert ended.code == 0
+    assert "cut.pairs" in ended.out.partition("kept here: ")[2]
+
+
+def test_a_reported_thread_is_judged_broken_in_langchain(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("langchain", reason="langchain is not installed")
+    ended = Ended(capsys, "replay", STRANDED, "langchain")
+    assert ended.code == 1
+    assert "cut.pairs is broken" in ended.out
+    assert "u a(x) | a(y) t(x) t(y) u" in ended.out
+
+
+def test_a_replay_judges_on_the_whole_road_what_is_judged_there_only(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("langchain", reason="langchain is not installed")
+    ended = Ended(capsys, "replay", "limit 3 keep 1: u a u step[a fails]", "langchain")
+    assert ended.code == 1
+    assert "key.commits-with-step is broken" in ended.out
+
+
+def test_a_replay_that_needs_what_is_not_declared_could_not_run(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("langchain", reason="langchain is not installed")
+    ended = Ended(capsys, "replay", "limit 3 keep 1 bound 40: u u u u", "langchain")
+    assert ended.code == 3
+    assert "the scenario needs what is not declared: bound" in ended.err
+
+
+def test_a_saved_file_shows_its_own_rule_first(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    pytest.importorskip("langchain", reason="langchain is not installed")
+    path = write(Saved(scenario_of(parse(STRANDED)), "key.history-untouched"), folder)
+    ended = Ended(capsys, "replay", str(path), "langchain")
+    first, second = (ended.out.index(f"{rule} is broken") for rule in ("key.history-untouched", "cut.pairs"))
+    assert first < second
+
+
+def test_rules_are_explained_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "latest usable cut" in Ended(capsys, "explain", "cut.reaches").out
+    assert len(Ended(capsys, "explain").out.splitlines()) == len(RULES)
+
+
+@pytest.mark.parametrize("arguments", [[], ["check"], ["replay"], ["explain"]])
+def test_help_teaches(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    ended = Ended(capsys, *arguments, "--help")
+    assert ended.code == 0
+    assert "Usage: tercet" in ended.out
+    assert "tercet " in ended.out.partition("Usage:")[2] or "Ends with" in ended.out
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert Ended(capsys, "--version").out.startswith("tercet ")
+
+
+def test_a_fault_of_the_suite_is_called_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(cli, "replay", fail)
+    ended = Ended(capsys, "replay", STRANDED)
+    assert ended.code == 4
+    assert "This is a fault of the suite: ZeroDivisionError: oh" in ended.err
+    assert "Traceback" not in ended.err
+    assert "Traceback" in Ended(capsys, "replay", STRANDED, "--debug").err
+
+
+def run(*arguments: str, **options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, env={**ENVIRONMENT, **options}, check=False
+    )
+
+
+def test_an_interrupt_ends_the_search_and_reports_what_was_found(folder: Path) -> None:
+    command = [*COMMAND, "check", "stand_ins:announcing", "--budget", "thorough", "--only", "send.system-first"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, env=ENVIRONMENT, **pipes) as running:
+        while not (folder / "started").exists() and running.poll() is None:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=120)
+    assert running.returncode == 130
+    assert "exit code 130: interrupted" in out
+    assert "send.system-first is broken" in out
+    assert "Traceback" not in err
+    assert list((folder / ".tercet").iterdir())
+
+
+def test_output_that_nobody_reads_on_is_no_fault() -> None:
+    command = " ".join([*COMMAND, "explain", "|", "head", "-n", "1"])
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert done.stdout.startswith("trigger.as-sent")
+    assert done.stderr == ""
+
+
+def test_a_terminal_that_knows_only_ascii_is_written_to() -> None:
+    done = run("check", *QUICK, PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+
+
+def test_nothing_is_coloured_and_no_progress_shown_where_there_is_no_terminal() -> None:
+    done = run("check", *QUICK)
+    assert "\x1b" not in done.stdout + done.stderr
+    assert done.stderr == ""
+
+
+BLOCKED = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("hypothesis", "pytest", "_pytest"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocker())
+sys.argv[0] = "tercet"
+from tercet_conformance.command import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["replay", STRANDED], 0), (["explain", "cut.pairs"], 0), (["check"], 2)]
+)
+def test_only_a_check_needs_hypothesis(arguments: list[str], code: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, *arguments], capture_output=True, text=True, env=ENVIRONMENT, check=False
+    )
+    assert done.returncode == code, done.stderr
+    assert (code == 2) == ("pip install 'tercet[check]'" in done.stderr)

@@ -1,0 +1,146 @@
+"""The report is read by people: each part is there, nothing of an implementation's texts is obeyed."""
+
+from io import StringIO
+
+import pytest
+from attrs import evolve
+from rich.console import Console
+
+from stand_ins import Changed, Dropping, giving
+from tercet_conformance.adapters.reference import Reference
+from tercet_conformance.check import Plan, check
+from tercet_conformance.driver import Diagnosis
+from tercet_conformance.replaying import replay
+from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, shown
+from tercet_conformance.verdicts import Report
+from tercet_spec.notation import parse, scenario_of
+from tercet_spec.rules import BY_ID, RULES
+from tercet_spec.scenarios import Scenario, Step
+
+ONLY = Plan(budget="quick", only=frozenset({"send.system-first", "cut.pairs", "config.thrash"}))
+
+
+@pytest.fixture(scope="module")
+def broken() -> Report:
+    return check(Changed(Dropping), ONLY)
+
+
+def plain() -> Console:
+    return Console(file=StringIO(), width=10_000)
+
+
+def written(console: Console) -> str:
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def printed(report: Report, name: str = "stand_ins:dropping", **options: bool) -> str:
+    console = plain()
+    print_report(report, name, console, **options)
+    return written(console)
+
+
+def test_every_rule_has_its_line(broken: Report) -> None:
+    text = printed(broken)
+    assert "fail           " in text
+    assert "pass           " in text
+    for verdict in broken.verdicts:
+        assert f"  {verdict.rule.id} " in text
+
+
+def test_a_broken_rule_shows_all_that_is_needed_to_see_it_again(broken: Report) -> None:
+    (verdict,) = (verdict for verdict in broken.verdicts if verdict.counterexamples)
+    saved = evolve(verdict.counterexamples[0], saved="my threads/one.json")
+    with_file = evolve(verdict, counterexamples=(saved, *verdict.counterexamples[1:]))
+    text = printed(evolve(broken, verdicts=(with_file,)))
+    assert verdict.rule.statement.split(".")[0] in text
+    assert verdict.rule.why.split(".")[0] in text
+    assert "limit 3 keep 1 system:" in text
+    assert "| the cut   ~ covered by the summary   ^ at fault" in text
+    assert "expected  " in text
+    assert "seen      " in text
+    assert "saved     my threads/one.json" in text
+    assert "tercet replay 'my threads/one.json' stand_ins:dropping" in text
+
+
+def test_a_line_replays_where_nothing_was_saved(broken: Report) -> None:
+    assert "tercet replay 'limit " in printed(broken)
+
+
+def test_the_end_says_what_the_exit_code_means(broken: Report) -> None:
+    text = printed(broken)
+    assert "profile kept: none" in text
+    assert text.rstrip().endswith("exit code 1: a MUST is broken")
+    assert "2 pass, 1 fail" in text
+
+
+def test_what_was_interrupted_says_so(broken: Report) -> None:
+    assert "exit code 130: interrupted" in printed(evolve(broken, interrupted=True))
+
+
+def test_a_diagnosis_is_shown_and_where_it_was_raised_if_asked(broken: Report) -> None:
+    report = check(giving("step", RuntimeError("no [bold]network[/bold]")), ONLY)
+    text = printed(report)
+    assert "raised RuntimeError: no [bold]network[/bold]" in text
+    assert "Traceback" not in text
+    assert "--debug shows where each was raised" in text
+    assert "Traceback" in printed(report, debug=True)
+
+
+def test_nothing_of_an_implementation_is_read_as_markup_or_sent_to_the_terminal() -> None:
+    hostile = "[red]\x1b[2J\ud83d\x00\u202eevil[/red]"
+    assert shown(hostile) == "[red]\\x1b[2J\\ud83d\\x00\\u202eevil[/red]"
+    described = evolve(Reference().describe(), name=hostile, version=hostile)
+    report = Report(described, (), diagnoses=((Diagnosis(hostile, hostile), None),))
+    text = printed(report, name=hostile)
+    assert "\x1b" not in text
+    assert "\ud83d" not in text
+    assert "[red]\\x1b[2J" in text
+    text.encode()
+
+
+def test_without_a_terminal_there_are_no_colours(broken: Report) -> None:
+    assert "\x1b" not in printed(broken)
+
+
+def test_a_terminal_has_colours(broken: Report) -> None:
+    console = Console(file=StringIO(), force_terminal=True, color_system="standard", width=100)
+    print_report(broken, "mine", console)
+    assert "\x1b[" in written(console)
+
+
+def test_a_scenario_that_notation_cannot_say_is_spelled_out(broken: Report) -> None:
+    (verdict,) = (verdict for verdict in broken.verdicts if verdict.counterexamples)
+    example = verdict.counterexamples[0]
+    odd = Scenario(example.scenario.configuration, (*example.scenario.operations, Step(system="Odd.")))
+    text = printed(evolve(broken, verdicts=(evolve(verdict, counterexamples=(evolve(example, scenario=odd),)),)))
+    assert "limit 3 messages, " in text
+
+
+def test_a_replay_says_what_is_broken_and_what_is_kept() -> None:
+    scenario = scenario_of(parse("limit 3 keep 1 system: u a u a"))
+    console = plain()
+    print_replay(replay(Changed(Dropping), scenario, RULES), "mine", scenario, console)
+    text = written(console)
+    assert "limit 3 keep 1 system: u a u a" in text
+    assert "send.system-first is broken" in text
+    assert "kept here: " in text
+    assert "cut.keeps-recent" in text.partition("kept here: ")[2]
+
+
+def test_a_rule_is_explained() -> None:
+    console = plain()
+    print_rule(BY_ID["bound.sent"], console)
+    text = written(console)
+    assert "bound.sent  MUST, profile bounded" in text
+    assert "Why: " in text
+    assert "needs         bound" in text
+    assert "spec/bound.md" in text
+    assert "tercet_spec.rules.bound.sent" in text
+
+
+def test_all_rules_are_listed_a_line_each() -> None:
+    console = plain()
+    print_all_rules(RULES, console)
+    lines = written(console).splitlines()
+    assert [line.split()[0] for line in lines] == [rule.id for rule in RULES]
