@@ -39,12 +39,18 @@ class Ended:
         self.out, self.err = capsys.readouterr()
 
 
-def test_the_reference_is_checked_by_default(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    ended = Ended(capsys, "check", "--budget", "quick")
-    assert ended.code == 0
-    assert all(f" {rule.id} " in ended.out for rule in RULES)
-    assert "profile kept: exact" in ended.out
-    assert ended.err == ""
+def run(*arguments: str, **options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, env={**ENVIRONMENT, **options}, check=False
+    )
+
+
+def test_the_reference_is_checked_by_default(folder: Path) -> None:
+    done = run("check", "--budget", "quick")
+    assert done.returncode == 0
+    assert all(f" {rule.id} " in done.stdout for rule in RULES)
+    assert "profile kept: exact" in done.stdout
+    assert done.stderr == ""
     assert list(folder.iterdir()) == []
 
 
@@ -198,16 +204,10 @@ def test_a_fault_of_the_suite_is_called_one(
     assert "Traceback" in Ended(capsys, "replay", STRANDED, "--debug").err
 
 
-def run(*arguments: str, **options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, env={**ENVIRONMENT, **options}, check=False
-    )
-
-
 def test_an_interrupt_ends_the_search_and_reports_what_was_found(folder: Path) -> None:
     command = [*COMMAND, "check", "stand_ins:announcing", "--budget", "thorough", "--only", "send.system-first"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, env=ENVIRONMENT, **pipes) as running:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=ENVIRONMENT) as running:
         while not (folder / "started").exists() and running.poll() is None:
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import gettempdir
 from traceback import format_exc
 from typing import TypeVar
 
@@ -182,6 +183,8 @@ def check(
     Ends with 0 every applicable MUST is kept   1 a MUST is broken   2 wrong usage
               3 a MUST could not be decided     4 the implementation crashed   130 interrupted
     """
+    # Hypothesis would keep what it looks up in a folder of its own, here.
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(gettempdir()) / "tercet-hypothesis"))
     try:
         from tercet_conformance.check import Plan
         from tercet_conformance.check import check as check_implementation
