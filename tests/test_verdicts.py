@@ -68,6 +68,13 @@ def test_the_strongest_profile_kept_has_every_must_of_it(changes: dict[str, Verd
     assert report(changes).kept is kept
 
 
+def test_of_some_rules_alone_no_profile_is_said() -> None:
+    some = evolve(report(), verdicts=report().verdicts[1:])
+    assert some.kept is not Profile.EXACT
+    assert evolve(report(), verdicts=()).kept is None
+    assert not some.is_whole
+
+
 def test_a_profile_whose_rules_are_not_all_written_is_never_reported() -> None:
     assert report().kept not in INCOMPLETE
 

@@ -223,7 +223,8 @@ def print_end(report: Report, printer: Printer) -> None:
         if counts[verdict]:
             words += [", " if words else "", (f"{counts[verdict]} {verdict.value}", STYLES.get(verdict, "yellow"))]
     printer.line(*words)
-    printer.line("profile kept: ", (str(report.kept) if report.kept else "none", "bold"), *not_yet())
+    if report.is_whole:
+        printer.line("profile kept: ", (str(report.kept) if report.kept else "none", "bold"), *not_yet())
     printer.line(f"exit code {report.exit_code}: {MEANINGS[report.exit_code]}")
 
 

@@ -7,7 +7,7 @@ from attrs import field, frozen
 
 from tercet_conformance.driver import Diagnosis
 from tercet_spec.judgement import Finding
-from tercet_spec.rules import AnyRule, Level, Profile
+from tercet_spec.rules import RULES, AnyRule, Level, Profile
 from tercet_spec.scenarios import Scenario
 from tercet_spec.vocabulary import Description
 
@@ -90,6 +90,11 @@ class Report:
         return kept
 
     @property
+    def is_whole(self) -> bool:
+        """Whether every rule was asked for; of some of them no profile can be said."""
+        return len(self.verdicts) == len(RULES)
+
+    @property
     def exit_code(self) -> int:
         """0 kept, 1 broken, 3 undecided, 4 the suite's or the adapter's fault, 130 interrupted."""
         if self.interrupted:
@@ -116,6 +121,6 @@ def binds(rule: AnyRule, profile: Profile) -> bool:
 
 
 def keeps(verdicts: Sequence[RuleVerdict], profile: Profile) -> bool:
-    """Tell whether every MUST of a profile passes or is known."""
-    good = (Verdict.PASS, Verdict.KNOWN)
-    return all(verdict.verdict in good for verdict in verdicts if binds(verdict.rule, profile))
+    """Tell whether every MUST of a profile was judged, and passes or is known."""
+    good = {verdict.rule.id for verdict in verdicts if verdict.verdict in (Verdict.PASS, Verdict.KNOWN)}
+    return all(rule.id in good for rule in RULES if binds(rule, profile))
