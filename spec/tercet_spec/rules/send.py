@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from tercet_spec.moments import Attempt, Moment, Step
+from tercet_spec.pairs import is_legal
 from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
 
 
@@ -22,6 +23,7 @@ def placement(step: Step, _: Moment | None) -> Iterator[Violation]:
             continue
         part = attempt.parts[places[0]]
         opening = sum(p.kind == "prompt" or is_opening(step, p.position) for p in attempt.parts)
+        opening += sum(p.kind == "other" and p.message.role == "system" for p in attempt.parts[: places[0]])
         if len(places) > 1:
             yield Violation("one summary message at most", f"{len(places)} are sent", attempt=number)
         elif part.message.role != "user":
@@ -125,7 +127,7 @@ def calls_back(step: Step, _: Moment | None) -> Iterator[Violation]:
     for number, attempt in enumerate(step.attempts):
         covered = step.covered(attempt)
         expected = step.called_back(covered) if attempt.summary else ()
-        if not expected:
+        if not expected or is_torn(step, attempt):
             continue
         place = next(place for place, part in enumerate(attempt.parts) if part.kind == "summary")
         following = attempt.parts[place + 1 : place + 1 + len(expected)]
@@ -138,6 +140,12 @@ def calls_back(step: Step, _: Moment | None) -> Iterator[Violation]:
             )
         elif not all(part.unchanged for part in following):
             yield Violation("what is called back is sent unchanged", "it was changed", expected[0], number)
+
+
+def is_torn(step: Step, attempt: Attempt) -> bool:
+    """A request whose own new cut leaves results behind: that is cut.pairs', not a result that came late."""
+    new = attempt.summary is not None and step.is_new(attempt.summary)
+    return new and step.cut is not None and not is_legal(step.pairs, step.start, step.cut)
 
 
 def has_late_result(step: Step) -> bool:
