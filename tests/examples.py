@@ -7,7 +7,7 @@ what an implementation did in the scenario's last step. ``spec/notation.md`` say
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from attrs import evolve, frozen
 
@@ -49,7 +49,7 @@ NO_ANSWER = "No compressor wrote this."
 DESCRIPTION = Description(
     "example", "1", capabilities=frozenset(get_args(Capability)), before="The story so far: ", after=" (End.)"
 )
-DECLARATIONS: dict[str, dict[str, object]] = {
+DECLARATIONS: dict[str, dict[str, Any]] = {
     "UTF-16 units": {"character": "UTF-16 unit"},
     "UTF-8 bytes": {"character": "UTF-8 byte"},
     "sends": {"failed_compressor": "sends"},

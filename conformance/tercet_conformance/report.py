@@ -263,7 +263,7 @@ def print_rule(rule: AnyRule, console: Console) -> None:
     printer.line("  speaks about  ", "; ".join(rule.situations))
     printer.line("  needs         ", ", ".join(sorted(rule.needs)) or "nothing")
     printer.line("  chapter       ", f"spec/{rule.family}.md")
-    printer.line("  checked by    ", f"{rule.relation.__module__}.{rule.relation.__name__}")
+    printer.line("  checked by    ", f"{rule.relation.__module__}.{rule.relation.__qualname__.partition('.')[0]}")
 
 
 def print_all_rules(rules: Sequence[AnyRule], console: Console) -> None:

@@ -9,11 +9,22 @@ from functools import cached_property
 
 from attrs import evolve, frozen
 
+from tercet_spec.characters import is_blank, trimmings
 from tercet_spec.pairs import Pairs, pair
 from tercet_spec.readings import Given, Made, Part, Thread, origin, read_given, read_request
 from tercet_spec.requests import Standing, as_bounded, as_sent, called_back, measure, opening, standing, usable_cuts
-from tercet_spec.trace import Appended, Failure, Opened, Outcome, Refused, Requested, StepBegun, StepEnded, Summarized, Trace
-from tercet_spec.characters import is_blank, trimmings
+from tercet_spec.trace import (
+    Appended,
+    Failure,
+    Opened,
+    Outcome,
+    Refused,
+    Requested,
+    StepBegun,
+    StepEnded,
+    Summarized,
+    Trace,
+)
 from tercet_spec.vocabulary import Configuration, Description, Message, Note, PendingCall, State, Summary
 
 
@@ -150,6 +161,27 @@ class Step:
         span = [position for position in self.written.covers if position >= self.start]
         return max(span) + 1 if span else self.start
 
+    def firings(self, exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
+        """Group questions to the compressor by firing.
+
+        One that is asked again after a failure belongs to the same firing; so do, where the
+        implementation declares it, consecutive parts of one span.
+        """
+        firings: list[list[Exchange]] = []
+        for exchange in exchanges:
+            if firings and self.is_same_firing(firings[-1], exchange):
+                firings[-1].append(exchange)
+            else:
+                firings.append([exchange])
+        return firings
+
+    def is_same_firing(self, earlier: Sequence[Exchange], exchange: Exchange) -> bool:
+        """Tell whether a question goes on with a firing, asks again what failed in it, or begins it again."""
+        last, parts = earlier[-1], self.description.parts
+        if last.failed(self.configuration, self.description):
+            return exchange.given.asks_as(last.given) or (parts and exchange.given.asks_as(earlier[0].given))
+        return parts and max(last.given.positions, default=-1) < min(exchange.given.positions, default=-1)
+
     def called_back(self, start: int, until: int | None = None) -> tuple[int, ...]:
         """The covered messages that late results of ``history[start:until]`` call back."""
         return called_back(self.history, self.pairs, start, until)
@@ -255,7 +287,7 @@ def fold_step(
         answer = answers[attempt] if 0 <= attempt < len(answers) else None
         if answer is not None:
             history += (evolve(answer, id=ended.answer_id),)
-            inferred = infer(attempts[attempt], memory.history, inferred)
+            inferred = infer(attempts[attempt], memory.history, inferred, memory.made)
     moment = Step(
         number=memory.steps,
         description=description,
@@ -274,7 +306,9 @@ def fold_step(
         shown_before=begun.shown,
         shown_after=ended.shown,
         history_after=history,
-        stored_after=ended.shown.summary if shown else kept(ended.shown, evolve(before, history=history, made=made), inferred),
+        stored_after=ended.shown.summary
+        if shown
+        else kept(ended.shown, evolve(before, history=history, made=made), inferred),
     )
     return moment, evolve(memory, history=history, made=made, inferred=inferred, steps=memory.steps + 1)
 
@@ -289,7 +323,7 @@ def read_exchange(event: Summarized, thread: Thread) -> Exchange:
 
 
 def kept(shown: State, thread: Thread, inferred: Summary | None) -> Summary | None:
-    """Find the summary that a thread keeps: the one in the history shown, where summarising edits that, else the inferred."""
+    """Find the summary that a thread keeps: one in the history, where that is edited, else the inferred."""
     if shown.history == thread.history:
         return inferred
     parts = read_request(shown.history, thread, by_place=False)
@@ -300,11 +334,18 @@ def kept(shown: State, thread: Thread, inferred: Summary | None) -> Summary | No
     return inferred if all(message.id in ids for message in thread.history) else None
 
 
-def infer(attempt: Attempt, history: Sequence[Message], before: Summary | None) -> Summary | None:
-    """Infer the summary that a thread keeps, where none is shown, from the request that was committed."""
+def infer(attempt: Attempt, history: Sequence[Message], before: Summary | None, made: Sequence[Made]) -> Summary | None:
+    """Infer the summary that a thread keeps, where none is shown, from the request that was committed.
+
+    A stored text that is sent again, cut to a bound that was lowered since, stays as it was; ``made``
+    are the texts that the compressor returned before this step.
+    """
     part = attempt.summary
     if part is None or part.text is None:
         return None
+    sent_again = before is not None and part.made is not None and part.made is origin(before.text, made)
+    if before is not None and sent_again and any(text.startswith(part.text) for text in trimmings(before.text)):
+        return before
     if part.made is not None and part.made.covers:
         through = max(part.made.covers)
     elif before is not None and before.text == part.text:

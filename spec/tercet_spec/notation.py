@@ -98,6 +98,8 @@ class Line:
 
 
 TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z]+)|(?P<number>-?\d+)|(?P<sign>'[^']*'|\S))")
+MOST = 1_000_000
+"""The largest number that a line may say: a text of that length is made in a moment."""
 BARE_ID = re.compile(r"[A-Za-z0-9_.]+")
 
 
@@ -133,14 +135,12 @@ class Reader:
         if not self.takes(text):
             self.fail(f"expected {text!r}")
 
-    def number(self, least: int | None = None) -> int:
+    def number(self, least: int = -MOST) -> int:
         self.skip()
-        found = re.compile(r"-?\d+").match(self.line, self.place)
-        if not found:
-            self.fail("expected a whole number")
+        found = re.compile(r"-?[0-9]+").match(self.line, self.place)
+        if not found or not least <= int(found[0][:12]) <= MOST:
+            self.fail(f"expected a whole number from {least} to {MOST}")
         value = int(found[0])
-        if least is not None and value < least:
-            self.fail(f"expected a number from {least} up")
         self.place = found.end()
         return value
 
@@ -254,9 +254,9 @@ class Reader:
             self.expect("]")
             return Configured(settings)
         letter = self.choice(LETTERS)
-        if letter:
-            return self.written(letter)
-        self.fail("expected a message (s, u, a, a(x), t(x)), step, configure[…], [S] or |")
+        if not letter:
+            self.fail("expected a message (s, u, a, a(x), t(x)), step, configure[…], [S] or |")
+        return self.written(letter)
 
 
 def parse(line: str) -> Line:
@@ -454,7 +454,9 @@ def settings_of(configuration: Configuration, default: Configuration, *, whole: 
         limit=trigger.limit if says_trigger else None,
         kind=kind if says_trigger else None,
         keep=configuration.keep_recent if whole or configuration.keep_recent != default.keep_recent else None,
-        bound=configuration.max_summary_tokens if configuration.max_summary_tokens != default.max_summary_tokens else None,
+        bound=configuration.max_summary_tokens
+        if configuration.max_summary_tokens != default.max_summary_tokens
+        else None,
         counter=(counter.base, counter.divisor) if counter != default.token_counter else None,
         beside=configuration.beside if configuration.beside != default.beside else (),
     )

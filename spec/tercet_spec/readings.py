@@ -12,7 +12,7 @@ from typing import Literal
 
 from attrs import evolve, field, frozen
 
-from tercet_spec.characters import is_blank, trimmings
+from tercet_spec.characters import trimmings
 from tercet_spec.vocabulary import WHITE_SPACE, Description, Message
 
 MARKER = re.compile(r"[mn]\d+z")
@@ -146,6 +146,10 @@ class Given:
     changed: frozenset[int] = field(default=frozenset())
     others: tuple[Part, ...] = ()
     extends: Made | None = None
+
+    def asks_as(self, other: "Given") -> bool:
+        """Tell whether both ask for the same messages and the same summary so far."""
+        return self.positions == other.positions and self.so_far == other.so_far
 
 
 def markers(history: Sequence[Message]) -> Mapping[str, int]:

@@ -49,9 +49,7 @@ def standing(
     return Standing(text, anchors[-1] + 1)
 
 
-def called_back(
-    history: Sequence[Message], pairs: Pairs, start: int, until: int | None = None
-) -> tuple[int, ...]:
+def called_back(history: Sequence[Message], pairs: Pairs, start: int, until: int | None = None) -> tuple[int, ...]:
     """Find the covered messages that late results of ``history[start:until]`` call back.
 
     A result whose call is covered calls back the call's message and, of each of that message's
@@ -61,7 +59,9 @@ def called_back(
     last_covered = last_answers(pairs, start)
     late = range(start, len(history) if until is None else until)
     back: set[int] = set()
-    new = {call.position for result, call in pairs.items() if call and result.position in late and call.position < start}
+    new = {
+        call.position for result, call in pairs.items() if call and result.position in late and call.position < start
+    }
     while new - back:
         back |= new
         calls = [Call(position, place) for position in back for place in range(len(history[position].calls))]

@@ -53,10 +53,12 @@ def longest(step: Step, _: Moment | None) -> Iterator[Violation]:
         kept = beginnings(step, answer)
         spoken_for = text in kept or excess(text, step) or is_broken(text, answer) or by_counter(step, text, answer)
         if not spoken_for:
-            count = length(text, step.description.character)
+            count, most = (length(each, step.description.character) for each in (text, kept[0]))
             yield Violation(
-                f"the longest beginning within the bound is kept: {length(kept[0], step.description.character)} characters",
-                f"{count} characters are kept" if any(t.startswith(text) for t in trimmings(answer)) else "it is another text",
+                f"the longest beginning within the bound is kept: {most} characters",
+                f"{count} characters are kept"
+                if any(t.startswith(text) for t in trimmings(answer))
+                else "it is another text",
                 attempt=number,
             )
 
@@ -80,7 +82,9 @@ def is_broken(text: str, answer: str) -> bool:
 def whole_characters(step: Step, _: Moment | None) -> Iterator[Violation]:
     for number, part, answer in summaries(step):
         if is_broken(part.text or "", answer):
-            yield Violation("the cut leaves whole characters only", f"it ends in {(part.text or '')[-1]!a}", attempt=number)
+            yield Violation(
+                "the cut leaves whole characters only", f"it ends in {(part.text or '')[-1]!a}", attempt=number
+            )
 
 
 def by_counter(step: Step, text: str, answer: str) -> bool:
@@ -94,8 +98,11 @@ def by_counter(step: Step, text: str, answer: str) -> bool:
             for trimmed in trimmings(answer):
                 fits = length(text, character) <= room
                 more = trimmed[: len(text) + 1]
-                if trimmed.startswith(text) and text not in kept and fits and (
-                    more == text or length(more, character) > room
+                if (
+                    trimmed.startswith(text)
+                    and text not in kept
+                    and fits
+                    and (more == text or length(more, character) > room)
                 ):
                     return True
     return False
@@ -153,7 +160,9 @@ RULES = (
         why="A summary without any bound grows with each firing until it alone is past the limit.",
         about=Step,
         relation=stored,
-        situations={"a text over the bound was stored": lambda step: is_cut(step) and step.outcome == "committed" and step.fired},
+        situations={
+            "a text over the bound was stored": lambda step: is_cut(step) and step.outcome == "committed" and step.fired
+        },
         needs=frozenset({"bound", "summary-shown"}),
     ),
     Rule(
@@ -161,8 +170,8 @@ RULES = (
         level=Level.MUST,
         profile=Profile.BOUNDED,
         origin=Origin.SOURCE,
-        statement="So has the text in every request, by the limit then in force: a stored one that is longer (the limit "
-        "was lowered) is cut when sent, and the key stays as it is.",
+        statement="So has the text in every request, by the limit then in force: a stored one that is longer "
+        "(the limit was lowered) is cut when sent, and the key stays as it is.",
         why="A limit that was lowered must hold for the threads that are there already.",
         about=Step,
         relation=sent,
@@ -209,5 +218,3 @@ RULES = (
         needs=frozenset({"bound", "token-trigger"}),
     ),
 )
-
-

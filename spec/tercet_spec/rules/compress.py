@@ -5,34 +5,50 @@ from collections.abc import Iterator, Sequence
 from tercet_spec.characters import trimmings
 from tercet_spec.moments import Attempt, Exchange, Moment, Step
 from tercet_spec.readings import markers
+from tercet_spec.requests import as_bounded
 from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
 
 
 def span(step: Step, _: Moment | None) -> Iterator[Violation]:
-    start = step.start
-    for exchange in step.exchanges:
-        given = exchange.given
-        cut = max((position for position in given.positions if position >= start), default=start - 1) + 1
-        expected = [*step.called_back(start, cut), *range(start, cut)]
-        if given.prose:
-            readable = set(markers(step.history).values())
-            expected = [position for position in expected if position in readable]
-        if list(given.positions) != expected or not given.positions:
+    for firing in step.firings(step.exchanges):
+        given = joined(firing)
+        spans = [readable(firing, step, span) for span in spans_of(firing, step, given)]
+        if not given or not any(list(given) == span[: len(given)] for span in spans):
             yield Violation(
                 "the compressor is given the tail's messages before the cut, each once and in order"
-                + (f": {numbers(expected)}" if expected else ""),
-                f"it was given {numbers(given.positions)}",
-                first_difference(given.positions, expected),
+                + (f": {numbers(spans[0])}" if spans[0] else ""),
+                f"it was given {numbers(given)}",
+                first_difference(given, spans[0]),
             )
-        elif given.changed:
-            position = min(given.changed)
-            yield Violation("each of them unchanged", f"message {position + 1} was changed", position)
-        for part in given.others:
+        elif changed := frozenset[int]().union(*(exchange.given.changed for exchange in firing)):
+            yield Violation("each of them unchanged", f"message {min(changed) + 1} was changed", min(changed))
+        for part in (part for exchange in firing for part in exchange.given.others):
             alien = alien_part(step, part.message.role, part.message.content, part.kind)
             if alien:
                 yield Violation("the compressor is given messages of the tail only", f"it was given {alien} too")
-        if step.description.parts:
-            start = max(cut, start)
+
+
+def joined(firing: Sequence[Exchange]) -> tuple[int, ...]:
+    """Join the parts of one firing; a part that was asked again counts once."""
+    given: tuple[int, ...] = ()
+    for exchange in firing:
+        part = exchange.given.positions
+        given = tuple(position for position in given if position < min(part, default=-1)) + part
+    return given
+
+
+def spans_of(firing: Sequence[Exchange], step: Step, given: Sequence[int]) -> list[list[int]]:
+    """The spans that a firing may be for: that which ends where it ends; longer ones too, if it failed in a part."""
+    cut = max((position for position in given if position >= step.start), default=step.start - 1) + 1
+    unfinished = step.description.parts and firing[-1].failed(step.configuration, step.description)
+    cuts = range(cut, len(step.history) + 1 if unfinished else cut + 1)
+    return [[*step.called_back(step.start, end), *range(step.start, end)] for end in cuts]
+
+
+def readable(firing: Sequence[Exchange], step: Step, span: Sequence[int]) -> list[int]:
+    """Leave out of a span what cannot be known in prose."""
+    known = set(markers(step.history).values()) if any(exchange.given.prose for exchange in firing) else set(span)
+    return [position for position in span if position in known]
 
 
 def alien_part(step: Step, role: str, content: str, kind: str) -> str | None:
@@ -56,18 +72,28 @@ def first_difference(seen: Sequence[int], expected: Sequence[int]) -> int | None
 
 
 def so_far(step: Step, _: Moment | None) -> Iterator[Violation]:
-    text = step.stands.text if step.stands else None
-    for exchange in step.exchanges:
-        given = exchange.given
-        same = given.so_far in trimmings(text) if text is not None else given.so_far is None
-        if given.prose and text is not None:
-            same = given.extends is not None and given.extends is step.stored_made
-        if not same:
-            expected = "none applies: it is given none" if text is None else f"it is given {text[:24]!r}"
-            seen = "none" if given.so_far is None else repr(given.so_far[:24])
-            yield Violation(f"of the summary so far, {expected}", f"it was given {seen}")
-        if step.description.parts and exchange.reply is not None:
-            text = exchange.reply
+    for firing in step.firings(step.exchanges):
+        texts = trimmings(step.stands.text) if step.stands else ()
+        made = step.stored_made if step.stands else None
+        for number, exchange in enumerate(firing):
+            given = exchange.given
+            if number and given.asks_as(firing[0].given):
+                texts, made = trimmings(step.stands.text) if step.stands else (), step.stored_made
+            same = given.so_far in texts if texts else given.so_far is None
+            if given.prose and texts:
+                same = given.extends is not None and given.extends is made
+            if not same:
+                expected = f"it is given {texts[0][:24]!r}" if texts else "none applies: it is given none"
+                seen = "none" if given.so_far is None else repr(given.so_far[:24])
+                yield Violation(f"of the summary so far, {expected}", f"it was given {seen}")
+            if step.description.parts and exchange.reply and not exchange.failed(step.configuration, step.description):
+                texts, made = texts_so_far(exchange.reply, step), exchange.made
+
+
+def texts_so_far(reply: str, step: Step) -> tuple[str, ...]:
+    """The texts that a part may go on from: the answer to the part before, bounded or as it was returned."""
+    whole = trimmings(reply)
+    return whole + tuple(as_bounded(text, step.configuration, step.description) for text in whole)
 
 
 def last_failed(step: Step) -> Exchange | None:
@@ -120,8 +146,9 @@ RULES = (
         situations={
             "a firing": lambda step: step.fired,
             "a firing with a summary in force": lambda step: step.fired and step.stands is not None,
-            "a late result among the messages before the cut": lambda step: step.cut is not None
-            and bool(step.called_back(step.start, step.cut)),
+            "a late result among the messages before the cut": lambda step: (
+                step.cut is not None and bool(step.called_back(step.start, step.cut))
+            ),
         },
     ),
     Rule(
@@ -148,12 +175,15 @@ RULES = (
         "changes nothing: history and key stay, nothing more is covered, its text or error is never a summary, its "
         "calls are counted. The step fails and no model is called, unless the implementation declares that it then "
         "sends the request as measured.",
-        why="An outage of the compressor must not cost the thread: an error text kept as the summary replaces it for good.",
+        why="An outage of the compressor must not cost the thread: an error text kept as the summary replaces it for "
+        "good.",
         about=Step,
         relation=failure,
         situations={
             "the compressor failed": lambda step: (e := last_failed(step)) is not None and e.reply is None,
-            "the compressor's text was blank": lambda step: (e := last_failed(step)) is not None and e.reply is not None,
+            "the compressor's text was blank": lambda step: (
+                (e := last_failed(step)) is not None and e.reply is not None
+            ),
             "it failed with a summary in force": lambda step: last_failed(step) is not None and step.stands is not None,
         },
     ),

@@ -51,7 +51,9 @@ def thrashes(step: Step) -> bool:
 
 def thrash(step: Step, _: Moment | None) -> Iterator[Violation]:
     if thrashes(step) and not step.warnings:
-        yield Violation(f"a limit of {step.limit} {step.configuration.trigger.kind} is warned of", "there was no warning")
+        yield Violation(
+            f"a limit of {step.limit} {step.configuration.trigger.kind} is warned of", "there was no warning"
+        )
 
 
 RULES = (
@@ -96,8 +98,8 @@ RULES = (
         level=Level.MUST,
         profile=Profile.EXACT,
         origin=Origin.SOURCE,
-        statement="Summarization and a pruning context window are not used together, nor two summarizers on one key; such "
-        "a configuration is refused.",
+        statement="Summarization and a pruning context window are not used together, nor two summarizers on "
+        "one key; such a configuration is refused.",
         why="Two that each leave out messages leave out more than either has covered.",
         about=Configured,
         relation=refuses(two_managers),

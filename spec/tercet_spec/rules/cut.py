@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tercet_spec.moments import Attempt, Moment, Step
+from tercet_spec.moments import Moment, Step
 from tercet_spec.pairs import is_legal, separated
 from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
 
@@ -15,7 +15,10 @@ def keeps_recent(step: Step, _: Moment | None) -> Iterator[Violation]:
         for position in recent:
             if position not in sent and position < step.covered(attempt):
                 yield Violation(
-                    f"the last {keep} messages of the tail are sent as they are", "one of them is covered", position, number
+                    f"the last {keep} messages of the tail are sent as they are",
+                    "one of them is covered",
+                    position,
+                    number,
                 )
                 break
 
@@ -27,7 +30,9 @@ def pairs(step: Step, _: Moment | None) -> Iterator[Violation]:
             for result, call in step.pairs.items()
             if call and step.start <= call.position < step.cut <= result.position
         )
-        yield Violation("no result after the cut answers a call before it", "a result is left without its call", stranded)
+        yield Violation(
+            "no result after the cut answers a call before it", "a result is left without its call", stranded
+        )
     for number, attempt in enumerate(step.attempts):
         for present, missing in separated(step.pairs, attempt.positions):
             what = "a result" if present > missing else "a call"
@@ -82,7 +87,9 @@ RULES = (
         relation=keeps_recent,
         situations={
             "a firing": lambda step: step.cut is not None,
-            "a tail shorter than keepRecent": lambda step: len(step.history) - step.start < step.configuration.keep_recent,
+            "a tail shorter than keepRecent": lambda step: (
+                len(step.history) - step.start < step.configuration.keep_recent
+            ),
         },
     ),
     Rule(

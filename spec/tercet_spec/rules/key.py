@@ -13,7 +13,8 @@ def history_untouched(step: Step, _: Moment | None) -> Iterator[Violation]:
     if own == shown:
         return
     position = next(
-        (n for n, (mine, theirs) in enumerate(zip(own, shown, strict=False)) if mine != theirs), min(len(own), len(shown))
+        (n for n, (mine, theirs) in enumerate(zip(own, shown, strict=False)) if mine != theirs),
+        min(len(own), len(shown)),
     )
     if position == len(own):
         seen = f"a message was added after message {position}"
@@ -65,7 +66,9 @@ def commits_with_step(step: Step, before: Moment | None) -> Iterator[Violation]:
             made_then = [e for e in before.exchanges if part and e.made is not None and e.made is part.made]
             if made_then and not step.fired and made_then[-1].given.positions != expected_input(step):
                 yield Violation(
-                    f"the step before {ended(before)}: its summary applies to no other request", "it is in this one", attempt=number
+                    f"the step before {ended(before)}: its summary applies to no other request",
+                    "it is in this one",
+                    attempt=number,
                 )
 
 
@@ -89,7 +92,9 @@ def forward(step: Step, _: Moment | None) -> Iterator[Violation]:
     position = position_of(step, step.stored_after)
     if position is not None and position + 1 < step.stands.start:
         yield Violation(
-            f"what is covered only grows: it went as far as message {step.stands.start}", f"it goes as far as message {position + 1}", position
+            f"what is covered only grows: it went as far as message {step.stands.start}",
+            f"it goes as far as message {position + 1}",
+            position,
         )
 
 
@@ -117,8 +122,8 @@ RULES = (
         level=Level.MUST,
         profile=Profile.EXACT,
         origin=Origin.SOURCE,
-        statement="The key names the stored id of the last message given to the compressor, and holds the text that was "
-        "sent.",
+        statement="The key names the stored id of the last message given to the compressor, and holds the text "
+        "that was sent.",
         why="A key that names a later message hides messages from every later request.",
         about=Step,
         relation=through,
@@ -130,11 +135,15 @@ RULES = (
         level=Level.MUST,
         profile=Profile.DURABLE,
         origin=Origin.SOURCE,
-        statement="It is committed with the model step: a step that fails, is cancelled or is suspended leaves it as it was.",
+        statement="It is committed with the model step: a step that fails, is cancelled or is suspended leaves "
+        "it as it was.",
         why="A summary kept from a step that never happened speaks of a thread that never was.",
         about=Step,
         relation=commits_with_step,
-        situations={"a step did not commit after a firing": did_not_commit, "a new summary was committed": lambda step: step.written is not None and step.outcome == "committed"},
+        situations={
+            "a step did not commit after a firing": did_not_commit,
+            "a new summary was committed": lambda step: step.written is not None and step.outcome == "committed",
+        },
         needs=frozenset({"model-step"}),
     ),
     Rule(
@@ -142,11 +151,15 @@ RULES = (
         level=Level.MUST,
         profile=Profile.DURABLE,
         origin=Origin.OURS,
-        statement="From one step's commit to the next (blocks, restores, edits aside), while the stored summary applies, "
-        "what is covered only grows.",
+        statement="From one step's commit to the next (blocks, restores, edits aside), while the stored "
+        "summary applies, what is covered only grows.",
         why="Messages that come back from under a summary are paid for twice, and read as new.",
         about=Step,
         relation=forward,
-        situations={"a second firing was committed": lambda step: step.fired and step.stands is not None and step.outcome == "committed"},
+        situations={
+            "a second firing was committed": lambda step: (
+                step.fired and step.stands is not None and step.outcome == "committed"
+            )
+        },
     ),
 )

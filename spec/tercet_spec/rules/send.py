@@ -12,7 +12,9 @@ def system_first(step: Step, _: Moment | None) -> Iterator[Violation]:
         return
     for number, attempt in enumerate(step.attempts):
         if not attempt.parts or attempt.parts[0].kind != "prompt":
-            seen = f"the first message is of the {attempt.parts[0].message.role}" if attempt.parts else "nothing was sent"
+            seen = (
+                f"the first message is of the {attempt.parts[0].message.role}" if attempt.parts else "nothing was sent"
+            )
             yield Violation("the system prompt is first and whole", seen, attempt=number)
 
 
@@ -30,10 +32,14 @@ def placement(step: Step, _: Moment | None) -> Iterator[Violation]:
             yield Violation("the summary is a user message", f"its role is {part.message.role}", attempt=number)
         elif places[0] != opening:
             yield Violation(
-                "the summary stands straight after the system prompt", f"it is message {places[0] + 1} of the request", attempt=number
+                "the summary stands straight after the system prompt",
+                f"it is message {places[0] + 1} of the request",
+                attempt=number,
             )
         elif not part.unchanged:
-            yield Violation("the summary message is the text between what was declared", part.message.content[:60], attempt=number)
+            yield Violation(
+                "the summary message is the text between what was declared", part.message.content[:60], attempt=number
+            )
 
 
 def is_opening(step: Step, position: int | None) -> bool:
@@ -71,11 +77,17 @@ def rest_unchanged(step: Step, _: Moment | None) -> Iterator[Violation]:
             if position is None or step.opening <= position < covered:
                 continue
             if not part.unchanged:
-                yield Violation("what is not covered is sent unchanged", f"message {position + 1} was changed", position, number)
+                yield Violation(
+                    "what is not covered is sent unchanged", f"message {position + 1} was changed", position, number
+                )
             elif position == last:
-                yield Violation("what is not covered is sent once", f"message {position + 1} is sent again", position, number)
+                yield Violation(
+                    "what is not covered is sent once", f"message {position + 1} is sent again", position, number
+                )
             elif position < last:
-                yield Violation("what is not covered is sent in order", f"message {position + 1} comes too late", position, number)
+                yield Violation(
+                    "what is not covered is sent in order", f"message {position + 1} comes too late", position, number
+                )
             else:
                 last = position
                 continue
@@ -90,8 +102,12 @@ def nothing_lost(step: Step, _: Moment | None) -> Iterator[Violation]:
         sent = set(attempt.positions)
         for position in range(len(step.history)):
             if position not in sent and not (position in made and step.opening <= position < until):
-                covered = "it is covered, but was never given to the compressor" if position < until else "it is neither"
-                yield Violation(f"message {position + 1} is sent, or the summary was made from it", covered, position, number)
+                covered = (
+                    "it is covered, but was never given to the compressor" if position < until else "it is neither"
+                )
+                yield Violation(
+                    f"message {position + 1} is sent, or the summary was made from it", covered, position, number
+                )
                 break
 
 
@@ -136,7 +152,10 @@ def calls_back(step: Step, _: Moment | None) -> Iterator[Violation]:
             listed = ", ".join(str(position + 1) for position in expected)
             seen = ", ".join(str(position + 1) for position in again) or "none"
             yield Violation(
-                f"a late result calls back messages {listed}, straight after the summary", f"sent again: {seen}", expected[0], number
+                f"a late result calls back messages {listed}, straight after the summary",
+                f"sent again: {seen}",
+                expected[0],
+                number,
             )
         elif not all(part.unchanged for part in following):
             yield Violation("what is called back is sent unchanged", "it was changed", expected[0], number)
@@ -192,8 +211,8 @@ RULES = (
         level=Level.MUST,
         profile=Profile.EXACT,
         origin=Origin.SOURCE,
-        statement="Where the stored summary applies, the request carries it, and none of the messages that it covers but "
-        "called-back ones.",
+        statement="Where the stored summary applies, the request carries it, and none of the messages that it "
+        "covers but called-back ones.",
         why="A summary sent beside what it summarises saves nothing.",
         about=Step,
         relation=in_place,
@@ -215,8 +234,8 @@ RULES = (
         level=Level.MUST,
         profile=Profile.SAFE,
         origin=Origin.SOURCE,
-        statement="Every message of the history is covered by the summary in the request, or sent: covered by what that "
-        "text was made from, and by the key where one is shown.",
+        statement="Every message of the history is covered by the summary in the request, or sent: covered by "
+        "what that text was made from, and by the key where one is shown.",
         why="A message that is neither is gone, and nobody is told.",
         about=Step,
         relation=nothing_lost,
@@ -231,8 +250,8 @@ RULES = (
         level=Level.MUST,
         profile=Profile.EXACT,
         origin=Origin.SOURCE,
-        statement="A request holds system prompt, summary message, called-back, later and unstored messages, and nothing "
-        "else.",
+        statement="A request holds system prompt, summary message, called-back, later and unstored messages, "
+        "and nothing else.",
         why="Words that nobody wrote into the thread are answered as if the user had said them.",
         about=Step,
         relation=nothing_else,
@@ -254,8 +273,9 @@ RULES = (
         level=Level.SHOULD,
         profile=Profile.EXACT,
         origin=Origin.OURS,
-        statement="A result of the tail whose call is covered (it came late) calls its call back: the call's message and, "
-        "of each of that message's calls, the last covered result that answers it, are sent again, in history order, "
+        statement="A result of the tail whose call is covered (it came late) calls its call back: the call's "
+        "message and, of each of that message's calls, the last covered result that answers it, are sent again, "
+        "in history order, "
         "straight after the summary message. Where one message answers several calls, the messages of its other calls "
         "come too, and so on. They stay covered.",
         why="A late result without its call is refused; a call whose other results stay behind is refused too.",

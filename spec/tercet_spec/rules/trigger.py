@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from attrs import evolve
 
 from tercet_spec.moments import Moment, Step
-from tercet_spec.readings import Given
 from tercet_spec.requests import measure, summary_message
 from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
 from tercet_spec.vocabulary import Character, Message, TokenCounter
@@ -109,21 +108,8 @@ def once(step: Step, _: Moment | None) -> Iterator[Violation]:
     """Exchanges before one request are one firing: one span, asked again after failures, or in parts."""
     for number, attempt in enumerate(step.attempts):
         since = step.attempts[number - 1].asked if number else 0
-        asked = step.exchanges[since : attempt.asked]
-        for one, following in zip(asked, asked[1:], strict=False):
-            again = one.failed(step.configuration, step.description) and same_span(one.given, following.given)
-            goes_on = step.description.parts and follows(one.given, following.given)
-            if not again and not goes_on:
-                yield Violation("the compressor is asked once for a request", "it was asked again", attempt=number)
-                break
-
-
-def same_span(one: Given, other: Given) -> bool:
-    return one.positions == other.positions and one.so_far == other.so_far
-
-
-def follows(one: Given, other: Given) -> bool:
-    return max(one.positions, default=-1) < min(other.positions, default=-1)
+        if len(step.firings(step.exchanges[since : attempt.asked])) > 1:
+            yield Violation("the compressor is asked once for a request", "it was asked again", attempt=number)
 
 
 def small_enough(step: Step) -> bool:
@@ -142,11 +128,12 @@ RULES = (
         about=Step,
         relation=decision("trigger.as-sent"),
         situations={
-            "a summary in force, and covered messages would cross the limit": lambda step: bool(step.stands)
-            and small_enough(step)
-            and crosses(step, other_measures(step)),
-            "past the limit only with all that is sent": lambda step: should_fire(step)
-            and crosses(step, other_measures(step)),
+            "a summary in force, and covered messages would cross the limit": lambda step: (
+                bool(step.stands) and small_enough(step) and crosses(step, other_measures(step))
+            ),
+            "past the limit only with all that is sent": lambda step: (
+                should_fire(step) and crosses(step, other_measures(step))
+            ),
         },
     ),
     Rule(
@@ -158,7 +145,9 @@ RULES = (
         why="One message too early is one summary too many, and no two implementations agree.",
         about=Step,
         relation=decision("trigger.strictly-past"),
-        situations={"exactly at the limit": lambda step: decided(step) and step.size == step.limit and bool(step.usable)},
+        situations={
+            "exactly at the limit": lambda step: decided(step) and step.size == step.limit and bool(step.usable)
+        },
     ),
     Rule(
         id="trigger.tokens",
@@ -171,9 +160,11 @@ RULES = (
         about=Step,
         relation=decision("trigger.tokens"),
         situations={
-            "a miscount of tokens would cross the limit": lambda step: step.configuration.trigger.kind == "tokens"
-            and (should_fire(step) or small_enough(step))
-            and crosses(step, miscounts(step))
+            "a miscount of tokens would cross the limit": lambda step: (
+                step.configuration.trigger.kind == "tokens"
+                and (should_fire(step) or small_enough(step))
+                and crosses(step, miscounts(step))
+            )
         },
         needs=frozenset({"token-trigger"}),
     ),
@@ -188,9 +179,11 @@ RULES = (
         about=Step,
         relation=decision("trigger.messages"),
         situations={
-            "a miscount of messages would cross the limit": lambda step: step.configuration.trigger.kind == "messages"
-            and (should_fire(step) or small_enough(step))
-            and crosses(step, miscounts(step))
+            "a miscount of messages would cross the limit": lambda step: (
+                step.configuration.trigger.kind == "messages"
+                and (should_fire(step) or small_enough(step))
+                and crosses(step, miscounts(step))
+            )
         },
         needs=frozenset({"message-trigger"}),
     ),
@@ -206,7 +199,9 @@ RULES = (
         relation=decision("trigger.fires"),
         situations={
             "past the limit with a usable cut": should_fire,
-            "past the limit with an unanswered call in the tail": lambda step: should_fire(step) and has_unanswered(step),
+            "past the limit with an unanswered call in the tail": lambda step: (
+                should_fire(step) and has_unanswered(step)
+            ),
         },
     ),
     Rule(
@@ -229,13 +224,19 @@ RULES = (
         profile=Profile.EXACT,
         origin=Origin.OURS,
         statement="At most one firing a request, whatever size it leaves. A compressor asked again for the same span "
-        "after a failure is the same firing; so are declared consecutive parts of one span, each given the text so far.",
+        "after a failure is the same firing; so are declared consecutive parts of one span, each given the "
+        "text so far.",
         why="What one firing cannot shrink, a second cannot: without this rule it loops.",
         about=Step,
         relation=once,
         situations={
-            "a firing that leaves the request past the limit": lambda step: step.cut is not None
-            and any(measure([p.message for p in a.parts], step.configuration, step.description) > step.limit for a in step.attempts)
+            "a firing that leaves the request past the limit": lambda step: (
+                step.cut is not None
+                and any(
+                    measure([p.message for p in a.parts], step.configuration, step.description) > step.limit
+                    for a in step.attempts
+                )
+            )
         },
     ),
 )
