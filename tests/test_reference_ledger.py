@@ -1,6 +1,6 @@
 """What the ledger writes down, shares and refuses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -208,3 +208,31 @@ def test_a_refusal_spoils_no_ledger() -> None:
     assert ledger.extended(mended).tokens(0) == 4
     assert latest_cut(ledger.extended(mended), mended, 0, 1) == 2
     assert ledger.tokens(0) == 2
+
+
+class Guarded(list[Message]):
+    """A history of which nothing before ``first`` may be looked at any more."""
+
+    first = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        if index != slice(None, 0, None):
+            assert (index.start if isinstance(index, slice) else index) >= self.first
+        return super().__getitem__(index)
+
+    def __iter__(self) -> Iterator[Message]:
+        raise AssertionError("all of the history is looked at")
+
+
+@pytest.mark.parametrize("limit", [1, 100], ids=["firing", "quiet"])
+def test_nothing_that_the_summary_covers_is_looked_at(limit: int) -> None:
+    history = Guarded(said(*"abcdefgh"))
+    history += [Message("tool", "orphan", answers=("x",), id="orphan")]
+    ledger = Ledger(TERCET).extended(history)
+    history.append(Message("user", "new", id="new"))
+    history.first = 4
+    plan = decide(Summarization(TERCET, Trigger("messages", limit), 1), history, Summary("text", "h4"), ledger=ledger)
+    send = plan.answer("text") if isinstance(plan, Ask) else plan
+    assert send.ledger is not None
+    assert send.ledger.book is ledger.book
+    assert send.request[-1] is list.__getitem__(history, -1)
