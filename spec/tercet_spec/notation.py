@@ -434,14 +434,17 @@ def line_of(scenario: Scenario) -> Line | None:
         items.pop()
     settings = evolve(settings_of(scenario.configuration, DEFAULT, whole=True), system=DEFAULT_SYSTEM in systems)
     line = Line(settings, tuple(items))
-    return line if scenario_of(line) == scenario else None
+    try:
+        return line if scenario_of(parse(format_line(line))) == scenario else None
+    except NotationError:
+        return None
 
 
 def written_of(message: Message) -> Written:
     """Write one message."""
     ids: Ids = message.answers or tuple(call.id for call in message.calls)
-    marker = re.match(r"m\d+z", message.content)
-    plain = (message.calls and not message.content) or (marker and marker[0] == message.content)
+    in_call = message.calls and not message.content and message.calls[0].arguments != "{}"
+    plain = in_call or re.fullmatch(r"m\d+z", message.content)
     return Written(message.role, ids, None if plain else len(message.content))
 
 
