@@ -7,7 +7,11 @@ import pytest
 
 from examples import blocks
 from tercet_conformance.check import Plan, check
+from tercet_conformance.drawing import draw
+from tercet_conformance.replaying import replay
 from tercet_conformance.verdicts import Verdict
+from tercet_spec.notation import parse, scenario_of
+from tercet_spec.rules import BY_ID
 
 README = Path(__file__).parent.parent / "README.md"
 PYTHON = [body for _, body in blocks(README, "python")]
@@ -42,6 +46,21 @@ def test_an_adapter_as_shown_is_checked_and_its_fault_is_found(tmp_path: Path, m
 def test_an_adapter_takes_some_fifteen_lines() -> None:
     lines = [line for line in ADAPTER.splitlines() if line.strip() and not re.match(r"#|from |import ", line)]
     assert len(lines) <= 18
+
+
+def test_the_threads_of_its_report_break_what_it_says() -> None:
+    pytest.importorskip("langchain", reason="langchain is not installed")
+    from tercet_conformance.adapters.langchain import implementation
+
+    (report,) = (body for _, body in blocks(README, "text"))
+    threads = re.findall(r"^  \d  (limit .*)$", report, re.MULTILINE)
+    assert threads
+    for thread in threads:
+        judged = replay(implementation(), scenario_of(parse(thread)), [BY_ID["cut.pairs"]])
+        assert judged.verdicts[0].verdict is Verdict.FAIL
+        drawing = draw(judged.verdicts[0].counterexamples[0].finding)
+        assert drawing is not None
+        assert f"       {drawing.thread}\n       {drawing.marks}\n" in report
 
 
 def test_its_two_commands_set_everything_up() -> None:
