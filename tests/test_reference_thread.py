@@ -113,3 +113,10 @@ def test_a_history_is_sliced_as_a_list_is_and_shows_nothing_that_came_later() ->
 
 def test_usage_adds_up() -> None:
     assert Usage(1, 2) + Usage(3, 4) == Usage(4, 6)
+
+
+def test_a_history_that_grows_copies_nothing_and_a_fork_copies() -> None:
+    history = History[int]().extended([1, 2])
+    one, other = history.extended([3]), history.extended([4])
+    assert one.shared is history.shared
+    assert other.shared is not history.shared
