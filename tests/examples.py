@@ -30,7 +30,7 @@ from tercet_spec.trace import (
     Summarized,
     Trace,
 )
-from tercet_spec.vocabulary import Capability, Character, Configuration, Description, Message, Role, State, Summary
+from tercet_spec.vocabulary import Capability, Configuration, Description, Message, Role, State, Summary
 
 SPEC = Path(__file__).parent.parent / "spec"
 BLOCK = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -321,7 +321,7 @@ class Play:
             elif token["nobody"]:
                 yield NOBODYS
             else:
-                text = token["strange"] and NO_ANSWER or (texts and texts.of(token))
+                text = (token["strange"] and NO_ANSWER) or (texts and texts.of(token))
                 if not text and texts is None:
                     raise ExampleError(f"{token[0]} where there is no summary")
                 yield Message(ROLES[token["role"]], f"{self.description.before}{text}{self.description.after}")

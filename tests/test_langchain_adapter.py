@@ -161,10 +161,12 @@ def test_stored_ids_are_langchains_and_the_stored_summary_is_shown_as_it_is_stor
     ended = next(event for event in events if isinstance(event, StepEnded))
     assert [message.id for message in appended.messages] == ["h1", "h2", "h3", "h4", "h5"]
     summary, *kept = requested.request
-    assert summary.role == "user" and summary.content == BEFORE + "k1zxxxxxxxxx"
+    assert summary.role == "user"
+    assert summary.content == BEFORE + "k1zxxxxxxxxx"
     assert [message.id for message in kept] == ["h4", "h5"]
     assert ended.shown.history == (*requested.request, Message("assistant", "n1z", id="h6"))
-    assert ended.answer_id == "h6" and ended.shown.summary is None
+    assert ended.answer_id == "h6"
+    assert ended.shown.summary is None
 
 
 @ROADS
@@ -307,7 +309,8 @@ def test_the_dialect_reads_langchains_messages() -> None:
     assert LANGCHAIN.calls(message) == ["x", "y"]
     assert LANGCHAIN.texts(message) == ["hi", "f", '{"q": "é"}', "g", "{"]
     assert LANGCHAIN.answers(ToolMessage("r", tool_call_id="x")) == ["x"]
-    assert not LANGCHAIN.answers(message) and not LANGCHAIN.calls(HumanMessage("hi"))
+    assert not LANGCHAIN.answers(message)
+    assert not LANGCHAIN.calls(HumanMessage("hi"))
     assert LANGCHAIN.texts(HumanMessage(["a", {"type": "text", "text": "b"}])) == ["ab"]
     kinds = [
         SystemMessage(""),

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from examples import SPEC, Example, blocks, broken, examples, trace
 
+from examples import SPEC, Example, blocks, broken, examples, trace
 from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.driver import run
 from tercet_spec.notation import Line, Mark, NotationError, format_line, parse, scenario_of

@@ -75,9 +75,11 @@ def test_decides_by_it_and_keeps_the_ledger() -> None:
 
     history = [Message("user", "hello world"), Message("assistant", "hello world"), Message("user", "hello world")]
     quiet = decide(summarization(), history)
-    assert not isinstance(quiet, Ask) and quiet.ledger is not None
+    assert not isinstance(quiet, Ask)
+    assert quiet.ledger is not None
     firing = decide(summarization(), [*history, Message("assistant", "hello world")], ledger=quiet.ledger)
-    assert isinstance(firing, Ask) and firing.as_measured.ledger is not None
+    assert isinstance(firing, Ask)
+    assert firing.as_measured.ledger is not None
     assert firing.as_measured.ledger.book is quiet.ledger.book
 
 
