@@ -7,8 +7,8 @@ from stand_ins import Changed, Dropping, Passing, Raising
 from tercet_conformance import check as check_module
 from tercet_conformance.adapters.reference import CAPABILITIES, Reference
 from tercet_conformance.check import Plan, check
-from tercet_conformance.directed import needs
 from tercet_conformance.macros import burst
+from tercet_conformance.requirements import needs
 from tercet_conformance.search import generated_scenarios, saved_scenarios
 from tercet_conformance.verdicts import Report, RuleVerdict, Verdict
 from tercet_spec.rules import RULES, Profile

@@ -88,8 +88,10 @@ class Draft:
         return measure(request, self.configuration, STEERING)
 
     def speak(self, role: str, length: int | None = None) -> Message:
-        """Make a message without calls."""
+        """Make a message without calls; it carries its marker where the compressor may be given prose."""
         self.ordinal += 1
+        if length is not None and not self.can("exact-input"):
+            length = max(length, len(content_text(self.ordinal)))
         content = content_text(self.ordinal, length)
         if role == "user":
             return Message("user", content)

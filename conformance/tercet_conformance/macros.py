@@ -169,6 +169,18 @@ def configure(draft: Draft, what: int, value: int) -> None:
     draft.step()
 
 
+def raise_keep_recent(draft: Draft, by: int) -> None:
+    """Fire, then raise keepRecent past the tail, and the limit so that the summary stands."""
+    if not draft.can("configure"):
+        return
+    grow(draft, 1)
+    draft.step()
+    raised = changed(draft.configuration, keep_recent=draft.configuration.keep_recent + by)
+    draft.configure(changed(raised, limit=draft.size() + 100))
+    draft.append(draft.speak("user"))
+    draft.step()
+
+
 def lower_bound(draft: Draft, over: int, fill_with: int) -> None:
     """Keep a summary as long as the bound, then lower the bound under it."""
     if not (draft.can("configure") and draft.can("bound")):
@@ -213,6 +225,7 @@ MACROS = (
     Macro("long_summary", {"past": (1, 1), "over": (-3, 5), "fill_with": (0, 4), "ends": (0, 7)}, long_summary),
     Macro("by_other_measure", {"fill_with": (0, 3), "over": (-1, 3)}, by_other_measure),
     Macro("configure", {"what": (0, 2), "value": (0, 8)}, configure),
+    Macro("raise_keep_recent", {"by": (1, 6)}, raise_keep_recent),
     Macro("lower_bound", {"over": (-1, 2), "fill_with": (0, 4)}, lower_bound),
     Macro("step_again", {"times": (1, 2)}, step_again),
     Macro("no_usable_cut", {"calls": (0, 3)}, no_usable_cut),

@@ -5,9 +5,9 @@ from time import monotonic
 
 from attrs import frozen
 
-from tercet_conformance.directed import needs
 from tercet_conformance.driver import Diagnosis
 from tercet_conformance.interface import Implementation
+from tercet_conformance.requirements import needs
 from tercet_conformance.suite import Suite, applicable, whole_road
 from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict
 from tercet_spec.judgement import Finding

@@ -6,6 +6,7 @@ from attrs import frozen
 
 from tercet_conformance.driver import Run, run
 from tercet_conformance.interface import Implementation
+from tercet_conformance.requirements import needs
 from tercet_spec.judgement import Finding, Judgement, judge
 from tercet_spec.rules import AnyRule
 from tercet_spec.scenarios import Scenario
@@ -36,8 +37,8 @@ class Suite:
         return next(iter(judge(ran.trace, [rule]).findings), None)
 
     def breaks(self, scenario: Scenario, rule: AnyRule) -> bool:
-        """Tell whether a scenario breaks one rule."""
-        return self.first_finding(scenario, rule) is not None
+        """Tell whether a scenario that can be asked of the implementation breaks one rule."""
+        return needs(scenario) <= self.capabilities and self.first_finding(scenario, rule) is not None
 
 
 def whole_road(implementation: Implementation) -> Implementation | None:

@@ -173,7 +173,8 @@ def read_given(given: Sequence[Message], so_far: str | None, thread: Thread) -> 
     rest = [part for part in parts if part.position is None]
     known = markers(thread.history)
     prose = [part for part in rest if any(marker in known for marker in MARKER.findall(part.message.content))]
-    head = next((part for part in rest if part.kind == "summary" and part.made and part not in prose), None)
+    leading = parts[: parts.index(stored[0])] if stored else parts
+    head = next((part for part in leading if part.kind == "summary" and part.made and part not in prose), None)
     if so_far is None and head is not None:
         so_far = head.text
     if prose and not stored:

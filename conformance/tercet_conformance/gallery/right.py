@@ -1,0 +1,243 @@
+"""Right summarizers in several styles: one for each freedom that the chapters leave open."""
+
+from collections.abc import Sequence
+from itertools import count
+
+from tercet_conformance.gallery.entry import right
+from tercet_conformance.gallery.plain import CAPABILITIES, Link, Plain, View
+from tercet_conformance.interface import CompressorFailed, Host
+from tercet_spec.vocabulary import WHITE_SPACE, Configuration, Message
+
+
+@right
+class Lazy(Plain):
+    """Works all of it out anew at each step, from the history and the key."""
+
+
+@right
+class Eager(Plain):
+    """Pairs results with calls and counts tokens when a message is stored, and decides by what it wrote down."""
+
+    def __init__(self, configuration: Configuration, host: Host) -> None:
+        self.open: dict[str | None, list[tuple[int, int]]] = {}
+        self.latest_of: dict[str | None, tuple[int, int]] = {}
+        self.pairs: list[Link] = []
+        self.counted: dict[Message, int] = {}
+        super().__init__(configuration, host)
+
+    def configure(self, configuration: Configuration) -> None:
+        super().configure(configuration)
+        self.counted.clear()
+        for message in self.history:
+            self.tokens(message)
+
+    def store(self, message: Message) -> str:
+        stored_id = super().store(message)
+        position = len(self.history) - 1
+        for answered in message.answers:
+            unanswered = self.open.get(answered)
+            call = unanswered.pop() if unanswered else self.latest_of.get(answered)
+            if call is not None:
+                self.pairs.append(Link(position, *call))
+        for place, made in enumerate(message.calls):
+            self.open.setdefault(made.id, []).append((position, place))
+            self.latest_of[made.id] = (position, place)
+        self.tokens(self.history[position])
+        return stored_id
+
+    def links(self) -> list[Link]:
+        return self.pairs
+
+    def tokens(self, message: Message) -> int:
+        if message not in self.counted:
+            self.counted[message] = super().tokens(message)
+        return self.counted[message]
+
+
+@right
+class InUtf16Units(Plain):
+    """Counts characters as UTF-16 units."""
+
+    character = "UTF-16 unit"
+
+
+@right
+class InUtf8Bytes(Plain):
+    """Counts characters as UTF-8 bytes."""
+
+    character = "UTF-8 byte"
+
+
+@right
+class SendsAsMeasured(Plain):
+    """Sends the request as measured where the compressor failed, and says that it does."""
+
+    failed_compressor = "sends"
+
+    def failed(self, view: View, cut: int, error: CompressorFailed) -> View | None:
+        return None
+
+
+@right
+class WithoutOuterSpace(Plain):
+    """Leaves out the white space around a text before it cuts it to the bound."""
+
+    def bounded(self, text: str) -> str:
+        return super().bounded(text.strip(WHITE_SPACE))
+
+
+@right
+class WithoutSpaceBefore(Plain):
+    """Leaves out the white space before a text, and keeps what stands behind it."""
+
+    def bounded(self, text: str) -> str:
+        return super().bounded(text.lstrip(WHITE_SPACE))
+
+
+@right
+class SummaryAtTheHead(Plain):
+    """Hands the compressor its own summary message at the head of the messages, and no text beside them."""
+
+    def ask(self, span: Sequence[Message], so_far: str | None) -> str:
+        return self.host.summarize([*self.summaries(View(so_far, 0)), *span])
+
+
+@right
+class OwnPrompt(Plain):
+    """Puts a prompt of its own after the messages that it gives the compressor."""
+
+    def ask(self, span: Sequence[Message], so_far: str | None) -> str:
+        return self.host.summarize([*span, Message("user", "Summarise the conversation above.")], so_far)
+
+
+@right
+class OwnIds(Plain):
+    """Stores messages under ids that say nothing of their order."""
+
+    def __init__(self, configuration: Configuration, host: Host) -> None:
+        self.numbers = count(1)
+        super().__init__(configuration, host)
+
+    def new_id(self, position: int) -> str:
+        return f"{next(self.numbers) * 0x9E3779B1 % 2**32:08x}"
+
+
+@right
+class InParts(Plain):
+    """Gives the compressor a long span in parts, each with the text of the part before, and says that it does."""
+
+    parts = True
+    most = 3
+
+    def ask(self, span: Sequence[Message], so_far: str | None) -> str:
+        text = so_far
+        for first in range(0, len(span), self.most):
+            text = self.bounded(super().ask(span[first : first + self.most], text))
+            if self.is_blank(text):
+                raise CompressorFailed("the compressor's text is blank")
+        return text or ""
+
+
+@right
+class InPartsAsReturned(InParts):
+    """Goes on from the text of the part before as the compressor returned it, and cuts the last to the bound."""
+
+    most = 4
+
+    def ask(self, span: Sequence[Message], so_far: str | None) -> str:
+        text = so_far
+        for first in range(0, len(span), self.most):
+            text = self.host.summarize(span[first : first + self.most], text)
+            if self.is_blank(self.bounded(text)):
+                raise CompressorFailed("the compressor's text is blank")
+        return text or ""
+
+
+@right
+class ShowsNoSummary(Plain):
+    """Keeps its summary where nobody can look at it."""
+
+    capabilities = CAPABILITIES - {"summary-shown"}
+
+
+@right
+class AsProse(Plain):
+    """Writes the messages and the summary so far out as one text for the compressor."""
+
+    capabilities = CAPABILITIES - {"exact-input"}
+
+    def ask(self, span: Sequence[Message], so_far: str | None) -> str:
+        lines = ["Summarise this conversation."]
+        if so_far is not None:
+            lines += ["It was summarised before:", so_far, "It goes on:"]
+        for message in span:
+            lines.append(f"{message.role}: {message.content}")
+            lines += [f"called {call.name} with {call.arguments}" for call in message.calls]
+        return self.host.summarize([Message("user", "\n".join(lines))])
+
+
+@right
+class Retries(Plain):
+    """Asks the compressor once more, for the same messages, where it failed or returned a blank text."""
+
+    def ask(self, span: Sequence[Message], so_far: str | None) -> str:
+        try:
+            text = super().ask(span, so_far)
+        except CompressorFailed:
+            return super().ask(span, so_far)
+        return text if not self.is_blank(self.bounded(text)) else super().ask(span, so_far)
+
+
+@right
+class RetriesAndSends(Retries):
+    """Asks the compressor once more where it failed, and sends the request as measured where that fails too."""
+
+    failed_compressor = "sends"
+
+    def failed(self, view: View, cut: int, error: CompressorFailed) -> View | None:
+        return None
+
+
+@right
+class BareText(Plain):
+    """Puts nothing around the summary's text: the message is known by its place alone."""
+
+    before = ""
+
+
+@right
+class FramedOnBothSides(Plain):
+    """Puts words before and after the summary's text."""
+
+    before = "<summary>\n"
+    after = "\n</summary>"
+
+
+@right
+class DeclaresLittle(Plain):
+    """Triggers by messages, and has nothing that it need not have: no bound, no warning, no change of configuration."""
+
+    capabilities = frozenset({"message-trigger"})
+
+    def bounded(self, text: str) -> str:
+        return text
+
+    def problems(self, configuration: Configuration) -> list[str]:
+        return []
+
+    def warnings(self) -> list[str]:
+        return []
+
+
+@right
+class TokensOnly(Plain):
+    """Triggers by tokens only."""
+
+    capabilities = CAPABILITIES - {"message-trigger"}
+
+
+@right
+class MessagesOnly(Plain):
+    """Triggers by messages only, and refuses whatever else may be refused."""
+
+    capabilities = CAPABILITIES - {"token-trigger", "missing-ids", "configure"}

@@ -1,0 +1,173 @@
+"""Wrong about where the thread is cut."""
+
+from collections.abc import Sequence
+
+from tercet_conformance.gallery.entry import wrong
+from tercet_conformance.gallery.plain import Link, Plain, View
+from tercet_spec.vocabulary import Summary
+
+
+@wrong("cut.keeps-recent")
+class KeepsOneTooFew(Plain):
+    """Keeps one message fewer than keepRecent."""
+
+    def latest(self, view: View) -> int:
+        return super().latest(view) + 1
+
+
+@wrong("cut.keeps-recent", "https://github.com/langchain-ai/langmem/issues/77")
+class KeepsNothing(Plain):
+    """Covers all that is there, the user's latest message too."""
+
+    def latest(self, view: View) -> int:
+        return len(self.history)
+
+
+@wrong("cut.keeps-recent", "https://github.com/sagents-ai/sagents/pull/167")
+class MovesLaterToStayLegal(Plain):
+    """Moves an illegal cut later, into the messages that are to be kept."""
+
+    def cut(self, view: View) -> int | None:
+        links = self.links()
+        cuts = range(max(self.latest(view), view.start), len(self.history))
+        return next((cut for cut in cuts if cut > view.start and self.is_legal(links, view, cut)), None)
+
+
+@wrong("cut.pairs", "https://github.com/n8n-io/n8n/issues/34125")
+class CutsAnywhere(Plain):
+    """Cuts by count alone."""
+
+    def is_legal(self, links: Sequence[Link], view: View, cut: int) -> bool:
+        return True
+
+
+@wrong("cut.pairs", "https://github.com/microsoft/agent-framework/issues/7212")
+class NeighbouringPairsOnly(Plain):
+    """Sees a pair only where a result follows its call at once."""
+
+    def links(self) -> list[Link]:
+        return [link for link in super().links() if link.result == link.call + 1]
+
+
+@wrong("cut.pairs", "https://github.com/sagents-ai/sagents/pull/167")
+class CutsThroughParallelResults(Plain):
+    """Takes a call for settled at the first result of its message, and cuts between parallel results."""
+
+    def is_legal(self, links: Sequence[Link], view: View, cut: int) -> bool:
+        first: dict[int, Link] = {}
+        for link in links:
+            first.setdefault(link.call, link)
+        return super().is_legal(list(first.values()), view, cut)
+
+
+@wrong("cut.pairs", "https://github.com/macanderson/stella/pull/609")
+class PairsByLastId(Plain):
+    """Pairs by a map from id to call in which the last call of an id wins."""
+
+    def links(self) -> list[Link]:
+        calls = {call.id: (at, place) for at, m in enumerate(self.history) for place, call in enumerate(m.calls)}
+        return [
+            Link(at, *calls[answered])
+            for at, message in enumerate(self.history)
+            for answered in message.answers
+            if answered in calls and calls[answered][0] < at
+        ]
+
+
+@wrong("cut.pairs", "https://github.com/langchain-ai/langchain/issues/38352")
+class FirstOwnerOfAnyResult(Plain):
+    """Goes back from kept results to the first message that owns any of them, and not to the one before it."""
+
+    def cut(self, view: View) -> int | None:
+        cut = max(self.latest(view), 0)
+        kept = cut
+        while kept < len(self.history) and self.history[kept].role == "tool":
+            kept += 1
+        owners = [link.call for link in self.links() if cut <= link.result < kept]
+        cut = max([owner for owner in owners if view.start <= owner < cut], default=cut)
+        return cut if cut > view.start else None
+
+
+@wrong("cut.pairs", "https://github.com/agentscope-ai/QwenPaw/issues/5986")
+class OnlyTheBoundaryMessage(Plain):
+    """Looks at the first message kept and at no other: a later result of an earlier call is left alone."""
+
+    def is_legal(self, links: Sequence[Link], view: View, cut: int) -> bool:
+        return super().is_legal([link for link in links if link.result == cut], view, cut)
+
+
+@wrong("cut.pairs", "https://github.com/google/adk-python/issues/6179")
+class InterimResultTakenForTheLast(Plain):
+    """Takes a call for settled at its first result, and cuts before the final one."""
+
+    def is_legal(self, links: Sequence[Link], view: View, cut: int) -> bool:
+        first: dict[tuple[int, int], Link] = {}
+        for link in links:
+            first.setdefault((link.call, link.place), link)
+        return super().is_legal(list(first.values()), view, cut)
+
+
+@wrong("cut.pairs", "https://github.com/aaif-goose/goose/pull/5059")
+class LateResultLeftAlone(Plain):
+    """Sends a result that came late without its call, which is covered."""
+
+    def late(self, start: int, until: int) -> list[int]:
+        return []
+
+
+@wrong("cut.reaches")
+class CutsAtTheUserOnly(Plain):
+    """Cuts before a user's message only, so that less is covered than could be."""
+
+    def cut(self, view: View) -> int | None:
+        links = self.links()
+        legal = [cut for cut in range(view.start + 1, self.latest(view) + 1) if self.is_legal(links, view, cut)]
+        before_users = [cut for cut in legal if self.history[cut].role == "user"]
+        return max(before_users or legal, default=None)
+
+
+@wrong("cut.reaches")
+class EarliestLegalCut(Plain):
+    """Takes the earliest cut that is legal, and so fires again at once."""
+
+    def cut(self, view: View) -> int | None:
+        links = self.links()
+        cuts = range(view.start + 1, self.latest(view) + 1)
+        return next((cut for cut in cuts if self.is_legal(links, view, cut)), None)
+
+
+@wrong("cut.reaches", "https://github.com/google/adk-python/issues/7236")
+class HeldBackByAnOpenCall(Plain):
+    """Cuts before the first call without a result, where it can, although nobody waits for it."""
+
+    def cut(self, view: View) -> int | None:
+        links = self.links()
+        answered = {(link.call, link.place) for link in links}
+        legal = [cut for cut in range(view.start + 1, self.latest(view) + 1) if self.is_legal(links, view, cut)]
+        open_calls = (
+            position
+            for position in range(view.start, len(self.history))
+            for place in range(len(self.history[position].calls))
+            if (position, place) not in answered
+        )
+        first = next(open_calls, len(self.history))
+        return max([cut for cut in legal if cut <= first] or legal, default=None)
+
+
+@wrong("cut.nothing-to-cover", "https://github.com/OpenHands/software-agent-sdk/issues/1518")
+class SummaryOfNothingStored(Plain):
+    """Stores an empty summary where there was nothing that could be covered."""
+
+    def nothing_to_cover(self, view: View) -> View | None:
+        if self.summary is None and self.history:
+            self.summary = Summary("", self.stored_id(len(self.history) - 1))
+        return None
+
+
+@wrong("cut.nothing-to-cover", "https://github.com/ranxianglei/opencode-acp/issues/135")
+class AsksForNothing(Plain):
+    """Asks the compressor with no message at all where no cut is usable, and throws the text away."""
+
+    def nothing_to_cover(self, view: View) -> View | None:
+        self.ask((), view.text)
+        return None

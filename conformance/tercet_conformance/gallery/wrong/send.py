@@ -1,0 +1,272 @@
+"""Wrong about what a request holds, and where."""
+
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from tercet_conformance.gallery.entry import wrong
+from tercet_conformance.gallery.plain import Plain, View
+from tercet_spec.vocabulary import Message, Role, ToolCall
+
+
+@wrong("send.system-first", "https://github.com/microsoft/semantic-kernel/issues/12612")
+class SystemPromptDropped(Plain):
+    """Drops the system prompt with the messages that it summarises."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        return self.request(None if new else system, new or view)
+
+
+@wrong("send.system-first", "https://github.com/vstorm-co/summarization-pydantic-ai/issues/17")
+class SystemPromptShortened(Plain):
+    """Shortens the system prompt to its first letters once a summary takes room."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        view = new or view
+        return self.request(system if system is None or view.text is None else system[:8], view)
+
+
+class Placed(Plain):
+    """Leaves the trigger alone and sends a summary elsewhere, or as something else."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        view = new or view
+        request = self.request(system, view)
+        place = len(self.prompt(system)) + self.opening()
+        return request if view.text is None else self.placed(request[:place], request[place], request[place + 1 :])
+
+    def placed(self, head: list[Message], summary: Message, tail: list[Message]) -> list[Message]:
+        """Put a request with a summary together."""
+        return [*head, summary, *tail]
+
+
+@wrong("send.placement")
+class SummaryOfTheSystem(Placed):
+    """Sends the summary as a second system message."""
+
+    role: Role = "system"
+
+    def placed(self, head: list[Message], summary: Message, tail: list[Message]) -> list[Message]:
+        return [*head, evolve(summary, role=self.role), *tail]
+
+
+@wrong("send.placement", "https://github.com/RooCodeInc/Roo-Code/pull/10873")
+class SummaryOfTheAssistant(SummaryOfTheSystem):
+    """Sends the summary as if the assistant had said it."""
+
+    role: Role = "assistant"
+
+
+@wrong("send.placement")
+class SummaryAfterTheTail(Placed):
+    """Sends the summary after the messages that it comes before."""
+
+    def placed(self, head: list[Message], summary: Message, tail: list[Message]) -> list[Message]:
+        return [*head, *tail, summary]
+
+
+@wrong("send.placement")
+class SummaryTwice(Placed):
+    """Sends the summary twice."""
+
+    def placed(self, head: list[Message], summary: Message, tail: list[Message]) -> list[Message]:
+        return [*head, summary, summary, *tail]
+
+
+@wrong("send.placement", "https://github.com/langchain-ai/langchainjs/issues/9629")
+class AnotherPrefix(Placed):
+    """Puts other words before the text than those that it declares."""
+
+    def placed(self, head: list[Message], summary: Message, tail: list[Message]) -> list[Message]:
+        return [*head, evolve(summary, content="Summary: " + summary.content[len(self.before) :]), *tail]
+
+
+@wrong("send.placement")
+class SummaryAfterTheTask(Placed):
+    """Sends the summary after the first message that it does not cover."""
+
+    def placed(self, head: list[Message], summary: Message, tail: list[Message]) -> list[Message]:
+        return [*head, *tail[:1], summary, *tail[1:]]
+
+
+@wrong("send.placement")
+class SummaryBeforeKept(Plain):
+    """Leaves the summary before in the request, beside the one that extends it."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        request = self.request(system, new or view)
+        place = len(self.prompt(system)) + self.opening()
+        return [*request[:place], *self.summaries(view), *request[place:]] if new else request
+
+
+@wrong("send.in-place", "https://github.com/microsoft/semantic-kernel/issues/12303")
+class WholeHistorySent(Plain):
+    """Sends a summary in the request that fired, and the whole history again in the next."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        return self.request(system, new or View(None, self.opening()))
+
+
+@wrong("send.in-place")
+class CoveredMessagesSentToo(Plain):
+    """Sends a summary, and the messages that it covers as well."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        view, first = new or view, self.opening()
+        return [*self.prompt(system), *self.history[:first], *self.summaries(view), *self.history[first:]]
+
+
+@wrong("send.in-place", "https://github.com/RooCodeInc/Roo-Code/issues/8093")
+class FirstTaskAlwaysSent(Plain):
+    """Sends the user's first message beside the summary that covers it."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        view, first = new or view, self.opening()
+        request = self.request(system, view)
+        if view.text is None or self.history[first].role != "user":
+            return request
+        place = len(self.prompt(system)) + first + 1
+        return [*request[:place], self.history[first], *request[place:]]
+
+
+@wrong("send.in-place")
+class UncoveredByKeepRecent(Plain):
+    """Uncovers messages where keepRecent was raised since the summary was written."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        if new is not None or view.text is None:
+            return self.request(system, new or view)
+        start = max(self.opening(), min(view.start, self.latest(view)))
+        return self.request(system, View(view.text, start))
+
+
+@wrong("send.rest-unchanged", "https://github.com/openclaw/openclaw/issues/27504")
+class NewestMessageChanged(Plain):
+    """Changes the newest message of a request with a summary."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        request = self.request(system, new or view)
+        return [*request[:-1], *(evolve(message, content=message.content + " ") for message in request[-1:])]
+
+
+@wrong("send.rest-unchanged", "https://github.com/google-gemini/gemini-cli/issues/8586")
+class NewestMessageTwice(Plain):
+    """Sends the newest message a second time in the request that fired."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        request = self.request(system, new or view)
+        return [*request, request[-1]] if new else request
+
+
+@wrong("send.rest-unchanged")
+class ResultsMovedToTheEnd(Plain):
+    """Sends the results of the tail after all that was said in it."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        view = new or view
+        request = self.request(system, view)
+        tail = len(self.history) - view.start
+        return [
+            *request[: len(request) - tail],
+            *sorted(request[len(request) - tail :], key=lambda m: m.role == "tool"),
+        ]
+
+
+@wrong("send.nothing-lost")
+class TailBeginsOneLate(Plain):
+    """Leaves out the first message after the covered ones, where it is the user's."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        request = self.request(system, new or view)
+        start = (new or view).start
+        first = self.history[start] if start < len(self.history) else None
+        return [message for message in request if message is not first or message.role != "user" or not new]
+
+
+@wrong("send.nothing-lost", "https://github.com/langchain4j/langchain4j/pull/666")
+class ResultsOfCoveredCallsDropped(Plain):
+    """Drops a late result, since its call is covered."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        view = new or view
+        late = {link.result for link in self.links() if link.call < view.start <= link.result and view.text is not None}
+        request = self.request(system, View(view.text, view.start))
+        dropped = [self.history[position] for position in late] + self.called_back(view, len(self.history))
+        return [message for message in request if not any(message is each for each in dropped)]
+
+
+@wrong("send.nothing-lost", "https://github.com/blueberrycongee/wuu/issues/142")
+class RangeCoveredButNotRead(Plain):
+    """Gives the compressor the second half of what the summary is said to cover, since all is too much for it."""
+
+    def span(self, system: str | None, view: View, cut: int) -> Sequence[Message]:
+        span = super().span(system, view, cut)
+        return span[len(span) // 2 :]
+
+
+@wrong("send.nothing-lost")
+class OldestLeftOut(Plain):
+    """Leaves out the oldest message of a long thread that has no summary yet, where it is the user's."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        request = self.request(system, new or view)
+        place = len(self.prompt(system)) + self.opening()
+        first = request[place] if place < len(request) else None
+        too_long = not new and view.text is None and len(self.history) > 2 * self.configuration.keep_recent
+        return [m for m in request if m is not first or m.role != "user"] if too_long else request
+
+
+@wrong("send.nothing-else", "https://github.com/camel-ai/camel/issues/3468")
+class ToldToGoOn(Plain):
+    """Tells the model to go on, in the user's name, at the end of a request that fired."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        request = self.request(system, new or view)
+        return [*request, Message("user", "Please continue.")] if new else request
+
+
+@wrong("send.nothing-else")
+class ResultsMadeUp(Plain):
+    """Makes up a result for each call of the tail that has none."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        answered = {(link.call, link.place) for link in self.links()}
+        start = (new or view).start
+        calls: list[ToolCall] = [
+            call
+            for position in range(start, len(self.history))
+            for place, call in enumerate(self.history[position].calls)
+            if (position, place) not in answered
+        ]
+        made_up = [Message("tool", "No result was found.", answers=(call.id,)) for call in calls]
+        return [*self.request(system, new or view), *made_up]
+
+
+@wrong("send.same-request", "https://github.com/microsoft/agent-framework/issues/7943")
+class SummaryWaitsForTheNextRequest(Plain):
+    """Stores a new summary, and sends the request that fired without it."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        return self.request(system, view)
+
+
+@wrong("send.calls-back")
+class CalledBackInItsPlace(Plain):
+    """Sends what a late result calls back straight before that result, not after the summary."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        view = new or view
+        request = self.request(system, view)
+        back = self.called_back(view, len(self.history))
+        rest = [message for message in request if not any(message is each for each in back)]
+        late = {self.history[link.result].id for link in self.links() if link.call < view.start <= link.result}
+        place = next((at for at, message in enumerate(rest) if message.id in late), len(rest))
+        return [*rest[:place], *back, *rest[place:]]
+
+
+@wrong("send.calls-back", "https://github.com/google/adk-python/issues/4740")
+class CalledBackWithoutOtherResults(Plain):
+    """Calls back the call of a late result, and not the covered results of that message's other calls."""
+
+    def late(self, start: int, until: int) -> list[int]:
+        return sorted({link.call for link in self.links() if link.call < start <= link.result < until})

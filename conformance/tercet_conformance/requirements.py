@@ -1,0 +1,44 @@
+"""What a scenario asks of an implementation: the capabilities without which it is not run."""
+
+from tercet_spec.notation import DEFAULT
+from tercet_spec.readings import MARKER
+from tercet_spec.scenarios import Append, Configure, Scenario, Step
+from tercet_spec.trace import Failure
+from tercet_spec.vocabulary import Capability, Configuration, Message
+
+
+def needs(scenario: Scenario) -> frozenset[Capability]:
+    """Say what an implementation must be able to do for a scenario to be run against it."""
+    needed = needed_by_configuration(scenario.configuration)
+    for operation in scenario.operations:
+        match operation:
+            case Configure(configuration):
+                needed.add("configure")
+                needed |= needed_by_configuration(configuration)
+            case Append(messages):
+                needed = needed.union(*map(needed_by_message, messages))
+            case Step(system=system, replies=replies, answers=answers):
+                needed |= {"system"} if system is not None else set()
+                needed |= needed_by_failures([reply.failure for reply in replies if reply.failure == "cancelled"])
+                needed |= needed_by_failures([answer.failure for answer in answers])
+                needed = needed.union(*(needed_by_message(answer.message) for answer in answers if answer.message))
+    return frozenset(needed)
+
+
+def needed_by_configuration(configuration: Configuration) -> set[Capability]:
+    """Say what a configuration needs."""
+    needed: set[Capability] = {"token-trigger" if configuration.trigger.kind == "tokens" else "message-trigger"}
+    needed |= {"bound"} if configuration.max_summary_tokens != DEFAULT.max_summary_tokens else set()
+    return needed | ({"beside"} if configuration.beside else set())
+
+
+def needed_by_message(message: Message) -> set[Capability]:
+    """Say what a message needs: one without a marker cannot be known again in prose."""
+    texts = (message.content, *(call.arguments for call in message.calls))
+    needed: set[Capability] = set() if any(map(MARKER.search, texts)) else {"exact-input"}
+    return needed | ({"missing-ids"} if any(call.id is None for call in message.calls) else set())
+
+
+def needed_by_failures(failures: list[Failure | None]) -> set[Capability]:
+    """Say what scripted failures need."""
+    return {"suspend"} if "suspended" in failures else {"model-step"} if any(failures) else set()
