@@ -23,7 +23,7 @@ from tercet_spec.notation import (
     parse,
     scenario_of,
 )
-from tercet_spec.scenarios import Append, Reply, Step
+from tercet_spec.scenarios import Append, Reply, Scenario, Step
 
 ids = st.none() | st.just("") | st.from_regex(notation.BARE_ID, fullmatch=True)
 lengths = st.none() | st.integers(0, notation.MOST)
@@ -69,9 +69,15 @@ def test_a_line_stands_for_one_scenario_and_the_scenario_for_one_line(line: Line
 def test_a_generated_scenario_is_a_line_or_is_said_not_to_be_one(seed: int) -> None:
     scenario = rewritten(burst(CAPABILITIES, seed), shortest=True)
     line = line_of(scenario)
-    replies = [reply for step in scenario.operations if isinstance(step, Step) for reply in step.replies]
-    assert line is not None or any(reply.ends or reply.blank for reply in replies)
+    assert (line is None) == cannot_be_said(scenario)
     assert line is None or scenario_of(parse(format_line(line))) == scenario
+
+
+def cannot_be_said(scenario: Scenario) -> bool:
+    """Tell whether a scenario ends without a step, or its compressor answers with what no line can say."""
+    replies = [reply for step in scenario.operations if isinstance(step, Step) for reply in step.replies]
+    ends_with_a_step = bool(scenario.operations) and isinstance(scenario.operations[-1], Step)
+    return not ends_with_a_step or any(reply.ends or reply.blank for reply in replies)
 
 
 @given(st.text(alphabet="limtkeepbound0123456789: usat(x,y)-'[]S|.step", max_size=40))
@@ -124,6 +130,10 @@ def test_marks_are_of_drawings_and_of_no_scenario() -> None:
         ("limit 5 keep 3: step[S 3 of]", 27, "expected the character that fills the text"),
         ("limit 5 keep 3: step[u]", 21, "expected S and what the compressor answers"),
         ("limit 5 keep 3: step[S fails", 28, "expected ']'"),
+        ("limit 5 keep 3: step[S 3 of ,]", 28, "expected the character that fills the text"),
+        ("limit 5 keep 3: step[S suspended]", 23, "expected a whole number from 0 to 1000000"),
+        ("limit 5 keep 3: configure[system] u", 26, "the system prompt is said once, before the colon"),
+        ("limit 5 keep 3: configure limit 9", 26, "expected '['"),
     ],
 )
 def test_a_line_that_does_not_parse_shows_a_caret_under_the_place(line: str, place: int, problem: str) -> None:

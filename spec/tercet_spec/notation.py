@@ -250,7 +250,9 @@ class Reader:
             return self.stepped()
         if self.takes("configure"):
             self.expect("[")
-            settings = self.settings()
+            place, settings = self.skip(), self.settings()
+            if settings.system:
+                self.fail("the system prompt is said once, before the colon", self.line.index("system", place))
             self.expect("]")
             return Configured(settings)
         letter = self.choice(LETTERS)
