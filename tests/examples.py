@@ -270,6 +270,8 @@ class Play:
                     if not scripted.failure:
                         answer = scripted.message or Message("assistant", f"n{self.answered}z")
                     self.events.append(Requested(request, answer, scripted.failure))
+                case "key" if rest == "none":
+                    after = evolve(after, summary=None)
                 case "key" if rest != "-":
                     number, _, written = rest.partition(" ")
                     text = texts.of(next(tokens(written))) if written and texts else carried or (texts and texts.sent)

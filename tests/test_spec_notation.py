@@ -1,0 +1,74 @@
+"""The chapter on notation says what the parser reads: its grammar, and each form in its tables."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from examples import SPEC, blocks
+from tercet_spec.notation import Line, NotationError, format_line, parse, scenario_of
+from test_notation import lines
+from test_spec_prose import sections
+
+CHAPTER = SPEC / "notation.md"
+SYMBOL = re.compile(r'"(?P<literal>[^"]+)"|/(?P<expression>.+?)/|(?P<name>[a-z]+)|(?P<operator>[()?*|])|\s+')
+((_, GRAMMAR),) = blocks(CHAPTER, "grammar")
+FORM = re.compile(r"`([^`]+)`")
+
+
+def expression(name: str) -> str:
+    """Write what a name of the grammar stands for as a regular expression."""
+    defined = re.search(rf"^{name} *= (.*(?:\n .*)*)", GRAMMAR, re.MULTILINE)
+    assert defined is not None, name
+    written, place = "", 0
+    while place < len(defined[1]):
+        symbol = SYMBOL.match(defined[1], place)
+        assert symbol is not None, defined[1][place:]
+        written += symbol["operator"] or ""
+        written += f"(?:{re.escape(symbol['literal'])})" if symbol["literal"] else ""
+        written += f"(?:{symbol['expression']})" if symbol["expression"] else ""
+        written += expression(symbol["name"]) if symbol["name"] else ""
+        place = symbol.end()
+    return f"(?:{written})"
+
+
+GRAMMATICAL = re.compile(expression("line"))
+
+
+@given(st.from_regex(GRAMMATICAL, fullmatch=True))
+def test_what_the_grammar_allows_is_read(line: str) -> None:
+    read = parse(line)
+    assert parse(format_line(read)) == read
+    assert parse(line.replace(" ", "   ")) == read
+
+
+@given(lines)
+def test_what_is_written_is_in_the_grammar(line: Line) -> None:
+    assert GRAMMATICAL.fullmatch(format_line(line))
+
+
+def forms(section: str, frame: str) -> list[str]:
+    """Find the forms in the first column of a section's table, each put into a whole line."""
+    cells = re.findall(r"^\| (`.+?) \|", sections("notation")[section], re.MULTILINE)
+    return [frame.format(form) for cell in cells for form in FORM.findall(cell) if form not in ("''", "-")]
+
+
+FORMS = [*forms("Messages", "{}"), *forms("Settings", "{}: u"), *forms("Steps", "u {}")]
+
+
+@pytest.mark.parametrize("line", FORMS)
+def test_a_form_in_a_table_is_read_and_can_be_run(line: str) -> None:
+    assert format_line(parse(line)) == line
+    assert scenario_of(parse(line)).operations
+
+
+def test_what_is_said_twice_is_said_last() -> None:
+    assert parse("limit 5 keep 3 limit 9 tokens: u") == parse("limit 9 tokens keep 3: u")
+
+
+def test_a_drawing_is_read_and_not_run() -> None:
+    for line in ("u | a", "[S] u"):
+        parse(line)
+        with pytest.raises(NotationError, match="cannot be run"):
+            scenario_of(parse(line))
