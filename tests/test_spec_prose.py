@@ -116,7 +116,8 @@ def test_the_table_lists_every_rule_once_in_order() -> None:
 def test_a_row_says_what_the_rule_says(rule: AnyRule) -> None:
     row = rows()[rule.id]
     assert row.link == f"{rule.family}.md#{rule.id.replace('.', '')}"
-    assert row.cells[:3] == (rule.level.value, str(rule.profile), rule.origin.value)
+    needs = ", ".join(sorted(rule.needs)) or "nothing"
+    assert row.cells[:4] == (rule.level.value, str(rule.profile), rule.origin.value, needs)
 
 
 @cache
@@ -126,7 +127,7 @@ def all_examples() -> tuple[Example, ...]:
 
 @every_rule
 def test_a_row_s_drawings_are_examples_of_a_chapter_and_so_run(rule: AnyRule) -> None:
-    thread, kept, broken = rows()[rule.id].cells[3:]
+    thread, kept, broken = rows()[rule.id].cells[4:]
     drawn = [example for example in all_examples() if example.scenario == thread]
     assert any(example.kind == "kept" and example.drawn == kept for example in drawn)
     assert any(rule.id in example.breaks and example.drawn == broken for example in drawn)
