@@ -1,5 +1,9 @@
 """What an implementation raises or hands over never ends the suite: each kind is a diagnosis of its own."""
 
+import asyncio
+import os
+import signal
+import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -7,6 +11,7 @@ import pytest
 from attrs import evolve
 
 from stand_ins import Changed, Passing, giving
+from tercet_conformance import interrupts
 from tercet_conformance.driver import Run, run
 from tercet_conformance.interface import Cancelled, Refused, StepEnd, Unsupported
 from tercet_spec.judgement import judge
@@ -82,7 +87,11 @@ def test_what_was_observed_until_then_is_kept() -> None:
         ("state", State((USER, {"role": "user"})), "which is no Message"),  # type: ignore[arg-type]
         ("state", State(summary=("text", "h1")), "state showed the summary"),  # type: ignore[arg-type]
         ("state", State(summary=Summary("text", None)), "state showed the summary"),  # type: ignore[arg-type]
-        ("state", State(warnings=(3,)), "each is a text"),  # type: ignore[arg-type]
+        ("state", State(usage=1.5), "the usage 1.5; it is a whole number"),  # type: ignore[arg-type]
+        ("state", State(usage=-1), "the usage -1"),
+        ("state", State(warnings="no"), "the warnings 'no'"),  # type: ignore[arg-type]
+        ("state", State(warnings=None), "the warnings None"),  # type: ignore[arg-type]
+        ("state", State(warnings=(3,)), "a sequence of texts"),  # type: ignore[arg-type]
         ("step", None, "step returned None"),
         ("step", StepEnd("done", "h9"), "step ended as 'done'; it is one of"),  # type: ignore[arg-type]
         ("step", StepEnd("committed", "h9"), "without a call of host.answer"),
@@ -176,3 +185,86 @@ def test_a_configuration_is_what_open_is_given() -> None:
 
     driven(Changed(Watching))
     assert [configuration.trigger.limit for configuration in seen] == [4]
+
+
+def test_a_message_that_is_changed_in_place_is_named_and_harms_nothing() -> None:
+    class Editing(Passing):
+        def append(self, messages: Sequence[Message]) -> Sequence[str]:
+            ids = self.inner.append(messages)
+            object.__setattr__(messages[0], "content", "[removed]")
+            return ids
+
+    scenario = scenario_of(parse(LINE))
+    ran = run(Changed(Editing), Changed().describe(), scenario)
+    assert ran.diagnosis is not None
+    assert "it was given 'm1z', and changed that to '[removed]'" in ran.diagnosis.problem
+    assert scenario == scenario_of(parse(LINE))
+
+
+class Panic(BaseException):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize("error", [Panic(), GeneratorExit(), asyncio.CancelledError()])
+def test_what_is_no_exception_is_a_diagnosis_too(error: BaseException) -> None:
+    assert f"raised {type(error).__name__}" in problem(giving("step", error))
+
+
+def test_an_interrupt_that_nobody_pressed_is_the_implementations_own() -> None:
+    with interrupts.watched():
+        assert "raised KeyboardInterrupt" in problem(giving("step", KeyboardInterrupt()))
+
+
+@pytest.mark.parametrize("swallows", [True, False])
+def test_a_persons_interrupt_ends_the_run_even_if_it_is_swallowed(swallows: bool) -> None:
+    class Pressed(Passing):
+        def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(1)
+            except BaseException:
+                if not swallows:
+                    raise
+            return self.inner.step(system, notes, pending)
+
+    with interrupts.watched():
+        with pytest.raises(KeyboardInterrupt):
+            driven(Changed(Pressed))
+        assert driven(Changed()).diagnosis is None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_scripted_failure_may_leave_a_step_as_another_error() -> None:
+    class Wrapping(Passing):
+        def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+            try:
+                return self.inner.step(system, notes, pending)
+            except Exception as error:
+                raise RuntimeError("the model is down") from error
+
+    ran = driven(Changed(Wrapping), "limit 3 keep 1: u a step[a fails] u")
+    assert ran.diagnosis is None
+    ends = [event.outcome for event in ran.trace.events if isinstance(event, StepEnded)]
+    assert ends == ["failed", "committed"]
+
+
+@pytest.mark.parametrize(
+    ("session", "said"),
+    [(None, "open returned None, which has no append and no step"), ({}, "open returned dict, which has no append")],
+)
+def test_a_session_has_its_methods(session: object, said: str) -> None:
+    class Opening(Changed):
+        def open(self, *_: object) -> Any:
+            return session
+
+    assert said in problem(Opening())
+
+
+@pytest.mark.parametrize("problems", ["no", (3,), None])
+def test_a_refusal_has_its_reasons(problems: Any) -> None:
+    class Refusing(Changed):
+        def open(self, *_: object) -> Any:
+            raise Refused(problems)
+
+    assert "Refused was raised with the problems" in problem(Refusing())

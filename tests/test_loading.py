@@ -120,3 +120,37 @@ def test_a_describe_that_raises_is_explained(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Reference, "describe", fail)
     with pytest.raises(LoadingError, match=r"describe\(\) of reference raised RuntimeError: offline"):
         load("reference")
+
+
+class Whole(Reference):
+    """The reference, with another road that cannot be had."""
+
+    def whole_road(self) -> object:
+        raise RuntimeError("no store")
+
+
+class Nowhere(Reference):
+    def whole_road(self) -> object:
+        return 3
+
+
+@pytest.mark.parametrize(
+    ("factory", "said"),
+    [
+        ("Whole", "whole_road() of test_loading:Whole raised RuntimeError: no store"),
+        ("Nowhere", "whole_road() of test_loading:Nowhere returned int, which has no describe and no open"),
+    ],
+)
+def test_the_whole_road_is_looked_at_too(factory: str, said: str) -> None:
+    with pytest.raises(LoadingError) as refused:
+        load(f"test_loading:{factory}")
+    assert said in str(refused.value)
+
+
+def test_an_interrupt_while_loading_passes_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    def press(_: object) -> Description:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Reference, "describe", press)
+    with pytest.raises(KeyboardInterrupt):
+        load("reference")

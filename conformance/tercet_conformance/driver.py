@@ -1,12 +1,23 @@
 """Runs a scenario against an implementation and records its trace."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from traceback import format_exception
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields, frozen, has
 
-from tercet_conformance.garbage import Garbage, as_ids, as_messages, as_state, as_step_end
+from tercet_conformance import interrupts
+from tercet_conformance.garbage import (
+    Garbage,
+    as_ids,
+    as_messages,
+    as_problems,
+    as_session,
+    as_state,
+    as_step_end,
+    described,
+)
 from tercet_conformance.interface import (
     Cancelled,
     CompressorFailed,
@@ -21,7 +32,7 @@ from tercet_conformance.interface import (
 from tercet_spec import scenarios, trace
 from tercet_spec.scenarios import Answer, Append, Configure, Reply, Scenario, reply_text
 from tercet_spec.trace import Appended, Event, Failure, Opened, Requested, StepBegun, StepEnded, Summarized, Trace
-from tercet_spec.vocabulary import Description, Message
+from tercet_spec.vocabulary import Configuration, Description, Message
 
 
 @frozen
@@ -117,16 +128,22 @@ class ScriptedHost:
 
 
 def run(implementation: Implementation, description: Description, scenario: Scenario) -> Run:
-    """Run a scenario; whatever the implementation raises ends it with a diagnosis, never this call."""
+    """Run a scenario; whatever the implementation raises ends it with a diagnosis, never this call.
+
+    Only a person's Ctrl-C passes through.
+    """
+    interrupts.forget()
     host = ScriptedHost()
     diagnosis = unsupported = session = None
     operation = "open"
     try:
         try:
-            session = implementation.open(scenario.configuration, host)
+            configuration: Configuration = copied(scenario.configuration)
+            session = as_session(implementation.open(configuration, host), description.capabilities)
         except Refused as refused:
-            host.events.append(trace.Refused(scenario.configuration, tuple(refused.problems)))
+            host.events.append(trace.Refused(scenario.configuration, as_problems(refused.problems)))
             return Run(Trace(description, tuple(host.events)))
+        unchanged(configuration, scenario.configuration)
         host.events.append(Opened(scenario.configuration, as_state(session.state()).warnings))
         for number, step in enumerate(scenario.operations, 1):
             operation = f"operation {number} ({type(step).__name__.lower()})"
@@ -135,13 +152,52 @@ def run(implementation: Implementation, description: Description, scenario: Scen
                 break
     except Unsupported as error:
         unsupported = error.reason
-    except (Exception, Cancelled, SystemExit) as error:
+    except BaseException as error:  # asyncio's CancelledError and a panic in Rust are no Exception
+        if interrupts.is_persons(error):
+            with suppress(Exception):
+                close(session)
+            raise
         diagnosis = broken_off(operation, error)
     try:
         close(session)
-    except (Exception, Cancelled, SystemExit) as error:
+    except BaseException as error:
+        if interrupts.is_persons(error):
+            raise
         diagnosis = diagnosis or broken_off("close", error)
+    interrupts.raise_swallowed()
     return Run(Trace(description, tuple(host.events)), diagnosis, unsupported)
+
+
+def copied(value: Any) -> Any:
+    """Copy a value of the vocabulary wholly: an implementation that changes what it is given changes a copy."""
+    if type(value) is tuple:
+        return tuple(map(copied, value))
+    names = field_names(value)
+    return type(value)(*[copied(getattr(value, name)) for name in names]) if names else value
+
+
+FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def field_names(value: object) -> tuple[str, ...]:
+    """The names of the fields of a value; none where it is of no attrs class."""
+    kind = type(value)
+    if kind not in FIELDS:
+        FIELDS[kind] = tuple(field.name for field in fields(kind)) if has(kind) else ()
+    return FIELDS[kind]
+
+
+def unchanged(given: object, original: object) -> None:
+    """See to it that what was given is as it was; raises Garbage, which names the innermost change."""
+    if given == original:
+        return
+    if isinstance(given, tuple) and isinstance(original, tuple) and len(given) == len(original):
+        for one, other in zip(given, original, strict=True):
+            unchanged(one, other)
+    names = field_names(given) if type(given) is type(original) else ()
+    for name in names:
+        unchanged(getattr(given, name), getattr(original, name))
+    raise Garbage(f"it was given {described(original)}, and changed that to {described(given)}; values are not changed")
 
 
 def broken_off(operation: str, error: BaseException) -> Diagnosis:
@@ -149,7 +205,17 @@ def broken_off(operation: str, error: BaseException) -> Diagnosis:
     detail = "".join(format_exception(error))
     if isinstance(error, Garbage):
         return Diagnosis(operation, str(error), detail)
-    return Diagnosis(operation, f"raised {type(error).__name__}: {error}", detail)
+    return Diagnosis(operation, f"raised {said(error)}", detail)
+
+
+def said(error: BaseException) -> str:
+    """Say what an error is, and what it says, even if it cannot say it."""
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception as second:
+        return f"{name}, whose text cannot be had: that raised {type(second).__name__}"
+    return f"{name}: {text}" if text else name
 
 
 def close(session: Session | None) -> None:
@@ -161,37 +227,49 @@ def close(session: Session | None) -> None:
 
 def perform(session: Session, host: ScriptedHost, operation: scenarios.Operation, name: str) -> Diagnosis | None:
     """Perform one operation and record what it did."""
-    match operation:
+    given: scenarios.Operation = copied(operation)
+    diagnosis = None
+    match given:
         case Append(messages):
             ids = host.stored(as_ids(session.append(messages), len(messages)))
+            unchanged(given, operation)
             host.events.append(Appended(tuple(evolve(m, id=i) for m, i in zip(messages, ids, strict=True))))
         case Configure(configuration):
             try:
                 session.configure(configuration)
             except Refused as refused:
-                host.events.append(trace.Refused(configuration, tuple(refused.problems)))
+                host.events.append(trace.Refused(configuration, as_problems(refused.problems)))
             else:
                 host.events.append(Opened(configuration, as_state(session.state()).warnings))
         case scenarios.Step():
-            return take_step(session, host, operation, name)
-    return None
+            diagnosis = take_step(session, host, given, name)
+    unchanged(given, operation)
+    return diagnosis
 
 
 def take_step(session: Session, host: ScriptedHost, step: scenarios.Step, name: str) -> Diagnosis | None:
-    """Take one model step; the host's own failures may pass through it."""
+    """Take one model step; the host's own failures may pass through it, as they are or as another error."""
     host.replies, host.answers, host.failures = list(step.replies), list(step.answers), 0
     host.events.append(StepBegun(as_state(session.state()), step.system, step.notes, step.pending))
     answered = host.answered
+    returned: object
     try:
-        end = as_step_end(session.step(step.system, step.notes, step.pending))
+        returned = session.step(step.system, step.notes, step.pending)
     except (CompressorFailed, ModelFailed):
-        end = StepEnd("failed")
+        returned = StepEnd("failed")
     except Suspended:
-        end = StepEnd("suspended")
+        returned = StepEnd("suspended")
     except Cancelled:
-        end = StepEnd("cancelled")
+        returned = StepEnd("cancelled")
+    except Unsupported:
+        raise
+    except Exception:
+        if not host.failures or host.garbage is not None:
+            raise
+        returned = StepEnd("failed")
     if host.garbage is not None:
         raise host.garbage
+    end = as_step_end(returned)
     if end.outcome == "committed":
         if host.answered == answered:
             raise Garbage("step committed without a call of host.answer; a step asks the model for its answer")

@@ -1,9 +1,9 @@
 """Checks what an implementation hands over, so that no rule is asked to judge what cannot be read."""
 
-from collections.abc import Sequence
-from typing import get_args
+from collections.abc import Collection, Sequence
+from typing import Any, get_args
 
-from tercet_conformance.interface import StepEnd
+from tercet_conformance.interface import Session, StepEnd
 from tercet_spec.trace import Outcome
 from tercet_spec.vocabulary import Message, Role, State, Summary, ToolCall
 
@@ -17,8 +17,16 @@ class Garbage(Exception):
 
 def described(value: object) -> str:
     """Write a value shortly."""
-    written = repr(value)
+    try:
+        written = repr(value)
+    except Exception as error:
+        return f"a {type(value).__name__} whose repr raises {type(error).__name__}"
     return written if len(written) <= 80 else f"{written[:77]}..."
+
+
+def kind_of(value: object) -> str:
+    """Name what a value is."""
+    return "None" if value is None else type(value).__name__
 
 
 def is_id(value: object) -> bool:
@@ -55,6 +63,27 @@ def as_messages(messages: object, what: str) -> tuple[Message, ...]:
     return tuple(messages)
 
 
+def as_session(session: Any, capabilities: Collection[str]) -> Session:
+    """Take the session that open returned; raises Garbage."""
+    methods = ("append", "step", "state", *(["configure"] if "configure" in capabilities else []))
+    if lacking := [method for method in methods if not callable(getattr(session, method, None))]:
+        raise Garbage(f"open returned {kind_of(session)}, which has no {' and no '.join(lacking)}")
+    taken: Session = session
+    return taken
+
+
+def as_texts(texts: object, what: str) -> tuple[str, ...]:
+    """Take a sequence of texts; raises Garbage."""
+    if isinstance(texts, str | bytes) or not isinstance(texts, Sequence) or not all(isinstance(t, str) for t in texts):
+        raise Garbage(f"{what} {described(texts)}; they are a sequence of texts")
+    return tuple(texts)
+
+
+def as_problems(problems: object) -> tuple[str, ...]:
+    """Take the reasons of a refusal; raises Garbage."""
+    return as_texts(problems, "Refused was raised with the problems")
+
+
 def as_ids(ids: object, count: int) -> tuple[str, ...]:
     """Take the stored ids that append returned; raises Garbage."""
     if isinstance(ids, str | bytes) or not isinstance(ids, Sequence) or not all(isinstance(i, str) for i in ids):
@@ -74,9 +103,9 @@ def as_state(state: object) -> State:
         isinstance(summary, Summary) and isinstance(summary.text, str) and isinstance(summary.through, str)
     ):
         raise Garbage(f"state showed the summary {described(summary)}; it is a Summary of two texts, or None")
-    if not all(isinstance(warning, str) for warning in state.warnings):
-        raise Garbage(f"state showed the warnings {described(state.warnings)}; each is a text")
-    return State(tuple(state.history), summary, state.usage, tuple(state.warnings))
+    if type(state.usage) is not int or state.usage < 0:
+        raise Garbage(f"state showed the usage {described(state.usage)}; it is a whole number from 0 up")
+    return State(tuple(state.history), summary, state.usage, as_texts(state.warnings, "state showed the warnings"))
 
 
 def as_step_end(end: object) -> StepEnd:

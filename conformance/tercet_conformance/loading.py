@@ -4,11 +4,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import get_args
+from typing import Any, get_args
 
 from attrs import frozen
 
+from tercet_conformance.driver import said
+from tercet_conformance.garbage import described, kind_of
 from tercet_conformance.interface import Implementation
+from tercet_conformance.interrupts import is_persons
 from tercet_spec.vocabulary import Capability, Character, Description
 
 BUNDLED: Mapping[str, tuple[str, str]] = {
@@ -56,9 +59,9 @@ def made(name: str, module_name: str, factory_name: str, extra: str) -> Implemen
         sys.path.insert(0, "")
     try:
         module = import_module(module_name)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         install = f"; install it with: pip install 'tercet[check,{extra}]'" if extra else ""
-        raise LoadingError(f"cannot import {module_name}: {type(error).__name__}: {error}{install}", error) from error
+        raise failed(f"cannot import {module_name}: {said(error)}{install}", error) from error
     names = [each for each in vars(module) if not each.startswith("_")]
     factory: object = module
     for part in factory_name.split("."):
@@ -66,37 +69,55 @@ def made(name: str, module_name: str, factory_name: str, extra: str) -> Implemen
             raise LoadingError(f"{module_name} has no {factory_name!r}; {near(factory_name, names)}")
         factory = getattr(factory, part)
     if not callable(factory):
-        raise LoadingError(f"{name} is {factory!r}, which cannot be called; name a function or class without arguments")
-    try:
-        implementation = factory()
-    except (Exception, SystemExit) as error:
-        raise LoadingError(f"{name}() raised {type(error).__name__}: {error}", error) from error
-    if lacking := [method for method in METHODS if not callable(getattr(implementation, method, None))]:
-        raise LoadingError(
-            f"{name}() returned {type(implementation).__name__}, which has no {' and no '.join(lacking)};"
-            " an implementation has describe() and open(configuration, host)"
-        )
-    try:
-        description = implementation.describe()
-    except (Exception, SystemExit) as error:
-        raise LoadingError(f"describe() of {name} raised {type(error).__name__}: {error}", error) from error
-    if problem := description_problem(description):
-        raise LoadingError(f"describe() of {name} returned {problem}")
+        what = described(factory)
+        raise LoadingError(f"{name} is {what}, which cannot be called; name a function or class without arguments")
+    implementation = called(factory, f"{name}()")
+    checked(implementation, f"{name}()", name)
+    make_whole = getattr(implementation, "whole_road", None)
+    if make_whole is not None and (whole := called(make_whole, f"whole_road() of {name}")) is not None:
+        checked(whole, f"whole_road() of {name}", f"the whole road of {name}")
     found: Implementation = implementation
     return found
+
+
+def called(function: Any, what: str) -> Any:
+    """Call what makes an implementation, or a part of one."""
+    try:
+        return function()
+    except BaseException as error:
+        raise failed(f"{what} raised {said(error)}", error) from error
+
+
+def checked(implementation: object, what: str, name: str) -> None:
+    """Look whether something is an implementation that says what it is."""
+    if lacking := [method for method in METHODS if not callable(getattr(implementation, method, None))]:
+        raise LoadingError(
+            f"{what} returned {kind_of(implementation)}, which has no {' and no '.join(lacking)};"
+            " an implementation has describe() and open(configuration, host)"
+        )
+    description = called(getattr(implementation, "describe"), f"describe() of {name}")  # noqa: B009
+    if problem := description_problem(description):
+        raise LoadingError(f"describe() of {name} returned {problem}")
+
+
+def failed(problem: str, error: BaseException) -> LoadingError:
+    """Make the error of a problem; a person's Ctrl-C is none."""
+    if is_persons(error):
+        raise error
+    return LoadingError(problem, error)
 
 
 def description_problem(description: object) -> str | None:
     """Say what is wrong with a description."""
     if not isinstance(description, Description):
-        return f"{description!r}; it returns a Description"
+        return f"{described(description)}; it returns a Description"
     texts = ("name", "version", "language", "before", "after")
     for field in texts:
         if not isinstance(value := getattr(description, field), str):
-            return f"{field}={value!r}; it is a text"
+            return f"{field}={described(value)}; it is a text"
     known = get_args(Capability)
     if not isinstance(description.capabilities, frozenset):
-        return f"capabilities={description.capabilities!r}; they are a frozenset"
+        return f"capabilities={described(description.capabilities)}; they are a frozenset"
     for capability in sorted(map(str, description.capabilities)):
         if capability not in known:
             return f"the capability {capability!r}; {near(capability, known)}"
@@ -104,6 +125,8 @@ def description_problem(description: object) -> str | None:
         return f"character={description.character!r}; it is one of {', '.join(get_args(Character))}"
     if description.failed_compressor not in ("fails", "sends"):
         return f'failed_compressor={description.failed_compressor!r}; it is "fails" or "sends"'
+    if not isinstance(description.parts, bool):
+        return f"parts={described(description.parts)}; it is True or False"
     if not description.capabilities & {"message-trigger", "token-trigger"}:
         return "neither the capability message-trigger nor token-trigger; nothing can be asked of it without one"
     return None
