@@ -35,7 +35,9 @@ configurations = st.builds(
 steps = st.builds(
     Step,
     st.none() | texts,
-    st.lists(st.builds(Reply, st.integers(), texts, texts, st.none() | texts, failures), max_size=2).map(tuple),
+    st.lists(st.builds(Reply, st.integers(max_value=10**6), texts, texts, st.none() | texts, failures), max_size=2).map(
+        tuple
+    ),
     st.lists(st.builds(Answer, st.none() | messages, failures), max_size=2).map(tuple),
     st.lists(st.builds(Note, ids, messages), max_size=1).map(tuple),
     st.lists(st.builds(PendingCall, texts, st.integers(0, 3)), max_size=1).map(tuple),
@@ -111,18 +113,27 @@ def changed(**fields: Any) -> str:
         (changed(configuration={"keep_recent": 3}), "configuration: Object missing required field `trigger`"),
         (
             changed(configuration=TEXT_AS_LIMIT),
-            "configuration.trigger.limit: Expected `int`, got `str`",
+            "configuration.trigger.limit: Expected `int`, got `str`: '5'",
         ),
         (
             changed(configuration={**DOCUMENT["configuration"], "token_counter": {"divisor": 0}}),
             "configuration.token_counter: divisor is 1 or more",
+        ),
+        (changed(version=1).replace('"limit": 5', f'"limit": {"9" * 5000}'), "not a scenario: Exceeds the limit"),
+        (
+            changed(operations=[{"do": "step", "replies": [{"length": 10**12}]}]),
+            "operations[0].replies[0].length: 1000000000000 is more than 1000000",
+        ),
+        (
+            changed(operations=[{"do": "step", "replies": [{"failure": "broken"}]}]),
+            "operations[0].replies[0].failure: Invalid enum value 'broken'; it is one of failed, cancelled, suspended",
         ),
         (changed(operations={}), "operations: Expected `array`, got `object`"),
         (changed(operations=[3]), 'operations[0]: an object whose "do" is one of "append", "step", "configure"'),
         (changed(operations=[{"do": ["step"]}]), 'operations[0]: an object whose "do" is one of'),
         (
             changed(operations=[UNKNOWN_ROLE]),
-            "operations[0].messages[0].role: Invalid enum value 'human'",
+            "operations[0].messages[0].role: Invalid enum value 'human'; it is one of system, user, assistant, tool",
         ),
     ],
 )
@@ -133,8 +144,36 @@ def test_what_cannot_be_read_is_named_with_its_place(text: str, said: str) -> No
     assert said in str(refused.value)
 
 
-def test_fields_of_a_later_release_are_ignored() -> None:
-    assert decode(changed(author="someone")) == SAVED
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (changed(operation=[]), "there is no field 'operation'; did you mean operations"),
+        (changed(author="me"), "there is no field 'author'; there are: tercet, version, rule, line, "),
+        (
+            changed(configuration={**DOCUMENT["configuration"], "keep_recnt": 1}),
+            "configuration: there is no field 'keep_recnt'; did you mean keep_recent",
+        ),
+        (
+            changed(operations=[{"do": "append", "messages": [{"role": "tool", "answer": ["x"]}]}]),
+            "operations[0].messages[0]: there is no field 'answer'; did you mean answers",
+        ),
+        (changed(operations=[{"do": "step", "messages": []}]), "operations[0]: there is no field 'messages'"),
+    ],
+)
+def test_a_field_that_is_not_known_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ScenarioFileError) as refused:
+        decode(text)
+    assert said in str(refused.value)
+
+
+def test_a_file_has_the_mode_of_any_other(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    assert write(SAVED, tmp_path).stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "marked.json").write_text(encode(SAVED), "utf-8-sig")
+    assert read(tmp_path / "marked.json") == SAVED
 
 
 def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
@@ -151,3 +190,26 @@ def test_a_file_is_read_by_any_program_that_reads_json() -> None:
     assert set(DOCUMENT) == {"tercet", "version", "rule", "line", "configuration", "operations"}
     assert DOCUMENT["version"] == files.VERSION
     assert DOCUMENT["operations"][0]["messages"][0] == {"role": "user", "content": "m1z"}
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["do", "role", "id"]), inner),
+    max_leaves=4,
+)
+
+
+@given(st.data())
+def test_whatever_stands_in_a_file_it_is_read_or_refused(data: st.DataObject) -> None:
+    document = json.loads(encode(SAVED))
+    within: Any = document
+    while True:
+        key = data.draw(st.sampled_from(sorted(within) if isinstance(within, dict) else range(len(within))))
+        if not (isinstance(within[key], dict | list) and within[key] and data.draw(st.booleans())):
+            break
+        within = within[key]
+    within[key] = data.draw(anything)
+    try:
+        decode(json.dumps(document))
+    except ScenarioFileError as refused:
+        assert str(refused)

@@ -6,25 +6,35 @@
      "configuration": {…}, "operations": [{"do": "append", "messages": […]}, {"do": "step", …}]}
 
 What has its default value is left out. ``line`` is for people; ``rule`` is the one that the scenario
-breaks. The text is ASCII, so that half characters survive. Fields that are not known are ignored.
+breaks. The text is ASCII, so that half characters survive. A field that is not known is refused, since
+it is a slip of the pen more often than news: a format with more in it has a version of its own.
 """
 
 import json
-from collections.abc import Collection
+import os
+import re
+from collections.abc import Collection, Sequence
 from hashlib import sha256
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from attrs import NOTHING, fields, frozen, has
 
+from tercet_conformance.driver import field_names
+from tercet_conformance.garbage import described
+from tercet_conformance.loading import near
 from tercet_spec.notation import format_line, line_of
 from tercet_spec.rules import BY_ID
-from tercet_spec.scenarios import OPERATIONS, Operation, Scenario
-from tercet_spec.vocabulary import Configuration
+from tercet_spec.scenarios import OPERATIONS, Operation, Reply, Scenario
+from tercet_spec.trace import Failure
+from tercet_spec.vocabulary import Configuration, Role, TokenCounter
 
 FORMAT, VERSION = "scenario", 1
+FIELDS = ("tercet", "version", "rule", "line", "configuration", "operations")
+LITERALS = {"role": get_args(Role), "failure": get_args(Failure)}
+LONGEST = 1_000_000
+"""The longest text that a script may have the compressor return: it is made in a moment."""
 
 
 @frozen
@@ -81,6 +91,8 @@ def decode(text: str, path: str = "scenario") -> Saved:
         raise ScenarioFileError(path, f"not JSON: {error.msg} at {place}{cut_off}") from error
     except RecursionError as error:
         raise ScenarioFileError(path, "not a scenario: nested too deep") from error
+    except ValueError as error:
+        raise ScenarioFileError(path, f"not a scenario: {error}") from error
     if not isinstance(document, dict) or document.get("tercet") != FORMAT:
         raise ScenarioFileError(path, f'not a scenario of Tercet: it has no "tercet": "{FORMAT}" at its top')
     found = document.get("version")
@@ -89,9 +101,8 @@ def decode(text: str, path: str = "scenario") -> Saved:
     rule = document.get("rule")
     if rule is not None and not is_one_of(rule, BY_ID):
         raise ScenarioFileError(path, f'"rule" is {rule!r}, which is no rule of this release; see: tercet explain')
-    configuration = value_of(document.get("configuration"), Configuration, "configuration", path)
-    if configuration.token_counter.divisor < 1 or configuration.token_counter.base < 0:
-        raise ScenarioFileError(path, "configuration.token_counter: divisor is 1 or more, base 0 or more")
+    refuse_unknown(document, FIELDS, "", path)
+    configuration: Configuration = value_of(document.get("configuration"), Configuration, "configuration", path)
     written = value_of(document.get("operations"), list, "operations", path)
     operations = tuple(operation_of(each, f"operations[{number}]", path) for number, each in enumerate(written))
     return Saved(Scenario(configuration, operations), rule)
@@ -102,7 +113,8 @@ def operation_of(written: object, place: str, path: str) -> Operation:
     if not isinstance(written, dict) or not is_one_of(written.get("do"), OPERATIONS):
         allowed = ", ".join(f'"{name}"' for name in OPERATIONS)
         raise ScenarioFileError(path, f'{place}: an object whose "do" is one of {allowed}')
-    operation: Operation = value_of(written, OPERATIONS[written["do"]], place, path)
+    rest = {name: value for name, value in written.items() if name != "do"}
+    operation: Operation = value_of(rest, OPERATIONS[written["do"]], place, path)
     return operation
 
 
@@ -112,18 +124,53 @@ def is_one_of(value: object, names: Collection[str]) -> bool:
 
 
 def value_of(written: object, kind: Any, place: str, path: str) -> Any:
-    """Read a value strictly: a number is no text, and nothing that is needed is missing."""
+    """Read a value strictly: a number is no text, nothing that is needed is missing, nothing is unknown."""
     try:
-        return msgspec.convert(written, kind)
+        value = msgspec.convert(written, kind)
     except msgspec.ValidationError as error:
         problem, _, within = str(error).partition(" - at `$")
-        raise ScenarioFileError(path, f"{place}{within.rstrip('`')}: {problem}") from error
+        within = within.rstrip("`")
+        hint = f"; it is one of {', '.join(names)}" if (names := LITERALS.get(within.rpartition(".")[2])) else ""
+        seen = f": {described(found)}" if not hint and (found := at(written, within)) is not None else ""
+        raise ScenarioFileError(path, f"{place}{within}: {problem}{seen}{hint}") from error
+    look_over(written, value, place, path)
+    return value
+
+
+def at(written: Any, within: str) -> Any:
+    """Find what is written at a place; nothing where it is an object or a list, which is too long to show."""
+    for name, index in re.findall(r"\.(\w+)|\[(\d+)\]", within):
+        written = written[name] if name else written[int(index)]
+    return None if isinstance(written, dict | list) else written
+
+
+def look_over(written: object, value: object, place: str, path: str) -> None:
+    """Look whether all that was written was read, and can be run."""
+    if isinstance(written, list) and isinstance(value, tuple):
+        for number, (one, other) in enumerate(zip(written, value, strict=True)):
+            look_over(one, other, f"{place}[{number}]", path)
+    if not (isinstance(written, dict) and has(type(value))):
+        return
+    refuse_unknown(written, field_names(value), f"{place}: ", path)
+    for name, one in written.items():
+        look_over(one, getattr(value, name), f"{place}.{name}", path)
+    if isinstance(value, TokenCounter) and (value.divisor < 1 or value.base < 0):
+        raise ScenarioFileError(path, f"{place}: divisor is 1 or more, base 0 or more")
+    if isinstance(value, Reply) and value.length > LONGEST:
+        raise ScenarioFileError(path, f"{place}.length: {value.length} is more than {LONGEST}")
+
+
+def refuse_unknown(written: Collection[str], known: Sequence[str], place: str, path: str) -> None:
+    """Refuse the names that are not known."""
+    for name in written:
+        if name not in known:
+            raise ScenarioFileError(path, f"{place}there is no field {name!r}; {near(name, known)}")
 
 
 def read(path: Path) -> Saved:
     """Read a file; raises ScenarioFileError."""
     try:
-        return decode(path.read_text("utf-8"), str(path))
+        return decode(path.read_text("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
         raise ScenarioFileError(str(path), f"not UTF-8: {error.reason} at byte {error.start}") from error
     except OSError as error:
@@ -134,13 +181,12 @@ def write(saved: Saved, folder: Path) -> Path:
     """Write a file, wholly or not at all, named after the rule and what it holds; raises OSError."""
     text = encode(saved)
     path = folder / f"{saved.rule or FORMAT}-{sha256(text.encode()).hexdigest()[:10]}.json"
+    part = folder / f".{path.name}.{os.getpid()}.part"
     folder.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile("w", encoding="ascii", dir=folder, suffix=".part", delete=False) as file:
-        file.write(text)
-    part = Path(file.name)
     try:
+        part.write_text(text, "ascii", newline="\n")
         part.replace(path)
-    except OSError:
-        part.unlink()
+    except BaseException:
+        part.unlink(missing_ok=True)
         raise
     return path
