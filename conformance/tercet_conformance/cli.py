@@ -12,22 +12,29 @@ from typing import TypeVar
 
 import click
 from attrs import evolve
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tercet_conformance.files import Saved, ScenarioFileError, read, write
 from tercet_conformance.interface import Implementation
+from tercet_conformance.interrupts import watched
 from tercet_conformance.loading import LoadingError, load, near
 from tercet_conformance.replaying import CannotRun, replay
 from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, shown
 from tercet_conformance.verdicts import EXIT_FAULT, EXIT_INTERRUPTED, EXIT_UNDECIDED, INCOMPLETE, Report
 from tercet_spec.notation import NotationError, parse, scenario_of
 from tercet_spec.rules import BY_ID, RULES, AnyRule, Profile
+from tercet_spec.scenarios import Scenario
 
 Function = TypeVar("Function", bound=Callable[..., object])
 SAVED = Path(".tercet")
 WIDE = 10_000
 """Columns where the output is no terminal: nothing is broken or cut off."""
+EXIT_UNREAD = 141
+"""What a shell reports of a program whose output nobody reads on."""
+BEFORE, BEHIND = 60, 30
+"""How much of a line of notation is shown before the place at fault, and behind it."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -36,8 +43,9 @@ def run(arguments: Sequence[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = tercet.main(list(arguments), "tercet", standalone_mode=False)
-        sys.stdout.flush()
+        with watched():
+            code = tercet.main(list(arguments), "tercet", standalone_mode=False)
+            sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.ClickException as error:
         error.show()
@@ -46,17 +54,31 @@ def run(arguments: Sequence[str]) -> int:
         click.echo("interrupted", err=True)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_FAULT
+        be_silent()
+        return EXIT_UNREAD
     except Exception as error:
         click.echo(f"This is a fault of the suite: {type(error).__name__}: {shown(str(error))}", err=True)
         click.echo(format_exc() if "--debug" in arguments else "--debug shows where it was raised.", err=True)
         return EXIT_FAULT
 
 
+def be_silent() -> None:
+    """Send what is still to be written nowhere, since nobody reads on."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Output(Console):
+    """A console that goes on in silence where nobody reads on: the exit code is the report's."""
+
+    def on_broken_pipe(self) -> None:
+        """Be silent."""
+        self.quiet = True
+        be_silent()
+
+
 def output() -> Console:
     """Make the console of the report: as wide as need be where it is no terminal."""
-    return Console() if sys.stdout.isatty() else Console(width=WIDE)
+    return Output() if sys.stdout.isatty() else Output(width=WIDE)
 
 
 def installed() -> str:
@@ -180,6 +202,12 @@ def check(
     returns an object with describe() and open(configuration, host).
 
     \b
+    tercet check langchain --budget quick           some hundreds of scenarios, in a moment
+    tercet check my_adapter:Mine --only cut.pairs   one rule; the module lies in this folder
+    tercet check my_adapter:Mine --profile safe     ask for every rule of a profile
+    tercet check my_adapter:Mine --seed 7           other scenarios than seed 0's
+
+    \b
     Ends with 0 every applicable MUST is kept   1 a MUST is broken   2 wrong usage
               3 a MUST could not be decided     4 the implementation crashed   130 interrupted
     """
@@ -196,7 +224,9 @@ def check(
     plan = Plan(budget=budget, seed=seed, only=only, saved=not no_saved, profile=profile)  # type: ignore[arg-type]
     with progress_bar() as advance:
         report = check_implementation(found, plan, advance)
-    print_report(with_files(report, save), implementation, output(), debug=debug)
+    broken_off = {scenario: None for _, scenario in report.diagnoses if scenario is not None}
+    saved = {scenario: path for scenario in broken_off if (path := save_in(save, scenario))}
+    print_report(with_files(report, save), implementation, output(), debug=debug, saved=saved)
     return report.exit_code
 
 
@@ -205,11 +235,20 @@ def with_files(report: Report, folder: Path) -> Report:
     verdicts = []
     for verdict in report.verdicts:
         examples = tuple(
-            evolve(example, saved=str(write(Saved(example.scenario, verdict.rule.id), folder)))
+            evolve(example, saved=save_in(folder, example.scenario, verdict.rule.id))
             for example in verdict.counterexamples
         )
         verdicts.append(evolve(verdict, counterexamples=examples))
     return evolve(report, verdicts=tuple(verdicts))
+
+
+def save_in(folder: Path, scenario: Scenario, rule: str | None = None) -> str | None:
+    """Write a scenario to a file; one that cannot be written costs nobody the report."""
+    try:
+        return str(write(Saved(scenario, rule), folder))
+    except OSError as error:
+        click.echo(f"not saved: {shown(str(error))}", err=True)
+        return None
 
 
 @contextmanager
@@ -251,23 +290,39 @@ def replay_command(scenario: str, implementation: str, only: frozenset[str], deb
     except CannotRun as error:
         click.echo(f"{implementation}: {error}", err=True)
         return EXIT_UNDECIDED
-    print_replay(report, implementation, saved.scenario, output(), debug=debug)
+    asked = [rule.id for rule in rules if rule.id in only or rule.id == saved.rule]
+    print_replay(report, implementation, saved.scenario, output(), debug=debug, asked=asked)
     return report.exit_code
 
 
 def is_file(scenario: str) -> bool:
     """Tell a file's name from a line of notation."""
-    return scenario.endswith(".json") or Path(scenario).exists()
+    try:
+        return scenario.endswith(".json") or Path(scenario).exists()
+    except OSError:  # a line is too long for a name
+        return False
 
 
 def read_scenario(scenario: str) -> Saved:
     """Read a scenario from a file or from a line of notation."""
     try:
         return read(Path(scenario)) if is_file(scenario) else Saved(scenario_of(parse(scenario)))
-    except (ScenarioFileError, NotationError) as error:
-        raise click.UsageError("\n".join(map(shown, str(error).split("\n")))) from error
-    except OSError as error:
-        raise click.UsageError(f"{shown(scenario)}: {error.strerror}") from error
+    except ScenarioFileError as error:
+        raise click.UsageError(shown(str(error))) from error
+    except NotationError as error:
+        if not any(map(str.isspace, scenario)):
+            raise click.UsageError(
+                f"{shown(scenario)} is no file, and no line of notation, such as 'limit 5 keep 3: u a(x) t(x) u'"
+            ) from error
+        raise click.UsageError(pointed_at(error)) from error
+
+
+def pointed_at(error: NotationError) -> str:
+    """Show the place in a line of notation that does not parse."""
+    start, end = max(0, error.place - BEFORE), error.place + BEHIND
+    before = ("…" if start else "") + shown(error.line[start : error.place])
+    behind = shown(error.line[error.place : end]) + ("…" if end < len(error.line) else "")
+    return f"{error.problem}\n  {before}{behind}\n  {' ' * cell_len(before)}^"
 
 
 @tercet.command()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from traceback import format_exception
+from traceback import TracebackException
 from typing import Any, NoReturn
 
 from attrs import evolve, field, fields, frozen, has
@@ -41,7 +41,12 @@ class Diagnosis:
 
     operation: str
     problem: str
-    detail: str = field(default="", eq=False, repr=False)
+    raised: TracebackException | None = field(default=None, eq=False, repr=False)
+
+    @property
+    def detail(self) -> str:
+        """The traceback, where something was raised; it is written only when it is asked for, since that is slow."""
+        return "" if self.raised is None else "".join(self.raised.format())
 
 
 @frozen
@@ -202,10 +207,8 @@ def unchanged(given: object, original: object) -> None:
 
 def broken_off(operation: str, error: BaseException) -> Diagnosis:
     """Say what an operation raised, or handed over that cannot be read."""
-    detail = "".join(format_exception(error))
-    if isinstance(error, Garbage):
-        return Diagnosis(operation, str(error), detail)
-    return Diagnosis(operation, f"raised {said(error)}", detail)
+    raised = TracebackException.from_exception(error, lookup_lines=False)
+    return Diagnosis(operation, str(error) if isinstance(error, Garbage) else f"raised {said(error)}", raised)
 
 
 def said(error: BaseException) -> str:

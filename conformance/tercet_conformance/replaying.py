@@ -17,37 +17,49 @@ from tercet_spec.scenarios import Scenario
 
 @frozen
 class CannotRun(ValueError):
-    """A scenario that needs what an implementation does not declare."""
+    """A scenario that an implementation cannot be asked for."""
 
-    missing: tuple[str, ...]
+    problem: str
 
     def __str__(self) -> str:
-        return f"the scenario needs what is not declared: {', '.join(self.missing)}"
+        return f"the scenario {self.problem}"
 
 
 def replay(
     implementation: Implementation, scenario: Scenario, rules: Sequence[AnyRule], saved: str | None = None
 ) -> Report:
-    """Run one scenario on every road that can run it, and judge it by the rules of each; raises CannotRun."""
+    """Run one scenario on every road that can run it, and judge it by the rules of each; raises CannotRun.
+
+    The report holds the rules that are broken, kept or not applicable; of others the scenario says nothing.
+    """
     started = monotonic()
     roads = roads_for(implementation, scenario, rules)
     verdicts: dict[str, RuleVerdict] = {}
     diagnoses: list[tuple[Diagnosis, Scenario | None]] = []
     steps = 0
+    unsupported = []
     for suite in roads:
         ran, judgement = suite.judge(scenario)
         if ran.unsupported:
-            diagnoses.append((Diagnosis("the scenario", f"it cannot be said in its messages: {ran.unsupported}"), None))
+            unsupported.append(ran.unsupported)
+            continue
         if ran.diagnosis and ran.diagnosis not in [diagnosis for diagnosis, _ in diagnoses]:
             diagnoses.append((ran.diagnosis, None))
         steps = max(steps, ran.steps)
         for rule in suite.rules:
             reached = {situation: judgement.reached[rule.id, situation] for situation in rule.situations}
             finding = next((finding for finding in judgement.findings if finding.rule is rule), None)
-            verdicts[rule.id] = verdict_of(rule, reached, finding, scenario, saved)
+            verdict = verdict_of(rule, reached, finding, scenario, saved)
+            verdicts.update({rule.id: verdict} if verdict else {})
+    if len(unsupported) == len(roads):
+        raise CannotRun(f"cannot be said in its messages: {unsupported[0]}")
+    for rule in rules:
+        if lacking := rule.needs - frozenset[str]().union(*(suite.capabilities for suite in roads)):
+            reason = f"not declared: {', '.join(sorted(lacking))}"
+            verdicts[rule.id] = RuleVerdict(rule, Verdict.NOT_APPLICABLE, reason=reason)
     return Report(
         description=roads[0].description,
-        verdicts=tuple(verdicts[rule.id] for rule in rules if rule.id in verdicts and verdicts[rule.id].reached),
+        verdicts=tuple(verdicts[rule.id] for rule in rules if rule.id in verdicts),
         diagnoses=tuple(diagnoses),
         scenarios=1,
         steps=steps,
@@ -71,14 +83,14 @@ def roads_for(implementation: Implementation, scenario: Scenario, rules: Sequenc
             suites += [Suite(road, description, later)] if later or not suites else []
     if not suites:
         declared = roads[-1].describe().capabilities
-        raise CannotRun(tuple(sorted(needed - declared)))
+        raise CannotRun(f"needs what is not declared: {', '.join(sorted(needed - declared))}")
     return suites
 
 
 def verdict_of(
     rule: AnyRule, reached: dict[str, int], finding: Finding | None, scenario: Scenario, saved: str | None
-) -> RuleVerdict:
+) -> RuleVerdict | None:
     """Say what one scenario shows of a rule; where no situation of it was reached, nothing."""
     if finding is not None:
         return RuleVerdict(rule, Verdict.FAIL, reached, (Counterexample(scenario, finding, saved),))
-    return RuleVerdict(rule, Verdict.PASS, reached if any(reached.values()) else {})
+    return RuleVerdict(rule, Verdict.PASS, reached) if any(reached.values()) else None

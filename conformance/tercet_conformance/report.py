@@ -5,9 +5,10 @@ or would obey is escaped.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from shlex import quote
 from textwrap import wrap
+from types import MappingProxyType
 
 from rich.console import Console
 from rich.text import Text
@@ -27,9 +28,9 @@ from tercet_conformance.verdicts import (
     Verdict,
 )
 from tercet_spec.moments import Configured
-from tercet_spec.notation import format_line, line_of
+from tercet_spec.notation import format_line, line_of, sketch_of
 from tercet_spec.rules import AnyRule, Origin, Profile
-from tercet_spec.scenarios import Append, Scenario
+from tercet_spec.scenarios import Scenario
 
 STYLES = {
     Verdict.PASS: "green",
@@ -79,15 +80,22 @@ class Printer:
             self.line(indent, line)
 
 
-def print_report(report: Report, name: str, console: Console, *, debug: bool = False) -> None:
-    """Print a report; ``name`` is the implementation's on the command line."""
+def print_report(
+    report: Report,
+    name: str,
+    console: Console,
+    *,
+    debug: bool = False,
+    saved: Mapping[Scenario, str] = MappingProxyType({}),
+) -> None:
+    """Print a report; ``name`` is the implementation's on the command line, ``saved`` the files of what broke off."""
     printer = Printer(console)
     print_heading(report, printer)
     print_rules(report.verdicts, printer)
     broken = [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAIL]
     for verdict in broken:
         print_broken(verdict, name, printer)
-    print_diagnoses(report.diagnoses, printer, debug=debug)
+    print_diagnoses(report.diagnoses, name, printer, debug=debug, saved=saved)
     print_end(report, printer)
 
 
@@ -148,15 +156,17 @@ def print_broken(verdict: RuleVerdict, name: str, printer: Printer) -> None:
             printer.line("     seen      ", (shown(violation.seen), "red"))
         if example.saved:
             printer.line("     saved     ", shown(example.saved))
-    printer.line()
-    printer.line("  To see one again: ", (shown(replayed(verdict.counterexamples[0], name)), "bold"))
+    example = verdict.counterexamples[0]
+    if command := replayed(example.scenario, example.saved, name):
+        printer.line()
+        printer.line("  To see one again: ", (shown(command), "bold"))
 
 
 def print_thread(example: Counterexample, ordinal: int, printer: Printer) -> None:
     """Print a thread as a line of notation, and as a drawing of where it broke."""
-    line, drawing = line_of(example.scenario), draw(example.finding)
+    drawing, (line, nearly) = draw(example.finding), in_notation(example.scenario)
     printer.line()
-    printer.line(f"  {ordinal}  ", (format_line(line) if line else shown(spelled(example.scenario)), "bold"))
+    printer.line(f"  {ordinal}  ", (line, "bold"), (nearly, "dim"))
     if drawing is not None:
         printer.line("       ", shown(drawing.thread))
         if drawing.marks:
@@ -165,11 +175,11 @@ def print_thread(example: Counterexample, ordinal: int, printer: Printer) -> Non
             printer.line("       ", (LEGEND, "dim"))
 
 
-def replayed(example: Counterexample, name: str) -> str:
-    """Write the command that replays a thread."""
-    line = line_of(example.scenario)
-    what = example.saved or (format_line(line) if line else "FILE")
-    return f"tercet replay {quote(what)} {quote(name)}"
+def replayed(scenario: Scenario, saved: str | None, name: str) -> str | None:
+    """Write the command that replays a scenario, where there is one."""
+    line = line_of(scenario)
+    what = saved or (format_line(line) if line else None)
+    return f"tercet replay {quote(what)} {quote(name)}" if what else None
 
 
 def where(example: Counterexample) -> str:
@@ -185,15 +195,22 @@ def where(example: Counterexample) -> str:
     return ", ".join(places)
 
 
-def spelled(scenario: Scenario) -> str:
-    """Spell out a scenario that notation cannot say."""
-    counts = Counter(type(operation).__name__.lower() for operation in scenario.operations)
-    messages = sum(len(operation.messages) for operation in scenario.operations if isinstance(operation, Append))
-    trigger = scenario.configuration.trigger
-    return f"limit {trigger.limit} {trigger.kind}, {counted(messages, 'message')}, {counted(counts['step'], 'step')}"
+def in_notation(scenario: Scenario) -> tuple[str, str]:
+    """Write a scenario as a line, and say where that is not all of it."""
+    line = line_of(scenario)
+    if line is not None:
+        return format_line(line), ""
+    return shown(format_line(sketch_of(scenario))), "  (nearly: notation cannot say all of its texts)"
 
 
-def print_diagnoses(diagnoses: Sequence[tuple[Diagnosis, Scenario | None]], printer: Printer, *, debug: bool) -> None:
+def print_diagnoses(
+    diagnoses: Sequence[tuple[Diagnosis, Scenario | None]],
+    name: str,
+    printer: Printer,
+    *,
+    debug: bool,
+    saved: Mapping[Scenario, str] = MappingProxyType({}),
+) -> None:
     """Print what went wrong that is no rule's violation."""
     if not diagnoses:
         return
@@ -204,12 +221,14 @@ def print_diagnoses(diagnoses: Sequence[tuple[Diagnosis, Scenario | None]], prin
         printer.line("  ", (shown(diagnosis.operation), "bold"))
         printer.paragraph(diagnosis.problem, "    ")
         if scenario is not None:
-            line = line_of(scenario)
-            printer.line("    in  ", format_line(line) if line else shown(spelled(scenario)))
+            line, nearly = in_notation(scenario)
+            printer.line("    in  ", line, (nearly, "dim"))
+            if command := replayed(scenario, saved.get(scenario), name):
+                printer.line("    To see it again: ", (shown(command), "bold"))
         if debug:
             for each in diagnosis.detail.rstrip().splitlines():
                 printer.line("    ", (shown(each), "dim"))
-    if not debug and any(diagnosis.detail for diagnosis, _ in diagnoses):
+    if not debug and any(diagnosis.raised for diagnosis, _ in diagnoses):
         printer.line()
         printer.line("  ", ("--debug shows where each was raised", "dim"))
 
@@ -235,20 +254,37 @@ def not_yet() -> Iterator[tuple[str, str]]:
         yield f" ({names} is not reported: not all of its rules are written)", "dim"
 
 
-def print_replay(report: Report, name: str, scenario: Scenario, console: Console, *, debug: bool = False) -> None:
-    """Print what one scenario shows: what it breaks, and which rules that speak of it are kept."""
+def print_replay(
+    report: Report,
+    name: str,
+    scenario: Scenario,
+    console: Console,
+    *,
+    debug: bool = False,
+    asked: Collection[str] = (),
+) -> None:
+    """Print what one scenario shows: what it breaks, what that speaks of it is kept, what became of the asked."""
     printer = Printer(console)
-    line = line_of(scenario)
+    line, nearly = in_notation(scenario)
     printer.line((shown(f"{report.description.name} {report.description.version}"), "bold"))
-    printer.line("  ", format_line(line) if line else shown(spelled(scenario)))
+    printer.line("  ", line, (nearly, "dim"))
     for verdict in report.verdicts:
         if verdict.verdict is Verdict.FAIL:
             print_broken(verdict, name, printer)
-    print_diagnoses(report.diagnoses, printer, debug=debug)
-    kept = [verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.PASS]
+    print_diagnoses(report.diagnoses, name, printer, debug=debug)
     printer.line()
-    printer.paragraph(f"kept here: {', '.join(kept) or 'no rule speaks of this'}", "")
-    printer.line(f"exit code {report.exit_code}: {MEANINGS[report.exit_code]}")
+    kept = [verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.PASS]
+    printer.paragraph(f"kept here: {', '.join(kept) or 'no rule'}", "")
+    for verdict in report.verdicts:
+        if verdict.verdict is Verdict.NOT_APPLICABLE and verdict.rule.id in asked:
+            printer.paragraph(f"not applicable: {verdict.rule.id} ({verdict.reason})", "")
+    spoken = {verdict.rule.id for verdict in report.verdicts}
+    if silent := [rule_id for rule_id in asked if rule_id not in spoken]:
+        printer.paragraph(f"does not speak of this thread: {', '.join(silent)}", "")
+    meaning = (
+        "nothing that was judged here breaks a MUST" if report.exit_code == EXIT_KEPT else MEANINGS[report.exit_code]
+    )
+    printer.line(f"exit code {report.exit_code}: {meaning}")
 
 
 def print_rule(rule: AnyRule, console: Console) -> None:

@@ -416,6 +416,15 @@ def scenario_of(line: Line) -> Scenario:
 
 def line_of(scenario: Scenario) -> Line | None:
     """Write a scenario as a line, or return ``None`` where notation cannot say all of it."""
+    line = sketch_of(scenario)
+    try:
+        return line if scenario_of(parse(format_line(line))) == scenario else None
+    except NotationError:
+        return None
+
+
+def sketch_of(scenario: Scenario) -> Line:
+    """Write a scenario as the line that comes nearest to it; it may not parse, or stand for another one."""
     items: list[Item] = []
     configuration = scenario.configuration
     systems = {operation.system for operation in scenario.operations if isinstance(operation, Step)}
@@ -435,11 +444,7 @@ def line_of(scenario: Scenario) -> Line | None:
     if items and items[-1] == Stepped() and not (len(items) > 1 and isinstance(items[-2], Stepped)):
         items.pop()
     settings = evolve(settings_of(scenario.configuration, DEFAULT, whole=True), system=DEFAULT_SYSTEM in systems)
-    line = Line(settings, tuple(items))
-    try:
-        return line if scenario_of(parse(format_line(line))) == scenario else None
-    except NotationError:
-        return None
+    return Line(settings, tuple(items))
 
 
 def written_of(message: Message) -> Written:
