@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tercet_conformance import cli
+from tercet_conformance import cli, command, loading
 from tercet_conformance.files import Saved, read, write
 from tercet_spec.notation import parse, scenario_of
 from tercet_spec.rules import RULES
@@ -249,6 +249,23 @@ def test_an_interrupt_ends_the_search_and_reports_what_was_found(folder: Path) -
     assert list((folder / ".tercet").iterdir())
 
 
+@pytest.mark.parametrize("pressed", ["import_module", "is_file"])
+def test_an_interrupt_before_anything_was_found_is_no_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, pressed: str
+) -> None:
+    def press(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+    monkeypatch.setattr(cli if pressed == "is_file" else loading, pressed, press)
+    ended = Ended(capsys, "replay", STRANDED)
+    assert ended.code == 130
+    assert ended.err.strip() == "interrupted"
+    monkeypatch.setattr(cli, "run", press)
+    monkeypatch.setattr(sys, "argv", ["tercet", "explain"])
+    assert command.main() == 130
+
+
 def test_output_that_nobody_reads_on_changes_no_exit_code() -> None:
     for arguments, code in ((["explain"], 0), (["replay", STRANDED], 0), (["check", "stand_ins:dropping", *QUICK], 1)):
         with subprocess.Popen(
@@ -287,9 +304,10 @@ def test_nothing_is_coloured_and_no_progress_shown_where_there_is_no_terminal() 
 
 BLOCKED = """
 import sys
+blocked = sys.argv.pop(1).split(",")
 class Blocker:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("hypothesis", "pytest", "_pytest"):
+        if name.partition(".")[0] in blocked:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Blocker())
 sys.argv[0] = "tercet"
@@ -298,12 +316,24 @@ sys.exit(main())
 """
 
 
+def run_without(blocked: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", BLOCKED, blocked, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"), [(["replay", STRANDED], 0), (["explain", "cut.pairs"], 0), (["check"], 2)]
 )
 def test_only_a_check_needs_hypothesis(arguments: list[str], code: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED, *arguments], capture_output=True, text=True, env=ENVIRONMENT, check=False
-    )
+    done = run_without("hypothesis,pytest,_pytest", *arguments)
     assert done.returncode == code, done.stderr
     assert (code == 2) == ("pip install 'tercet[check]'" in done.stderr)
+
+
+@pytest.mark.parametrize("library", ["click", "rich", "msgspec"])
+def test_the_command_says_what_it_needs(library: str) -> None:
+    done = run_without(library, "explain")
+    assert done.returncode == 2
+    said = f"The command needs {library}, which is not installed. Install it with: pip install 'tercet[cli]'\n"
+    assert done.stderr == said
+    assert done.stdout == ""

@@ -2,13 +2,22 @@
 
 import sys
 
-EXIT_USAGE = 2
+EXIT_USAGE, EXIT_INTERRUPTED = 2, 130
 
 
 def main() -> int:
     """Run the command, and return its exit code."""
     try:
-        from tercet_conformance.cli import run
+        return run(sys.argv[1:])
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command, if what it needs is installed."""
+    try:
+        from tercet_conformance import cli
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich", "msgspec"):
             raise
@@ -17,7 +26,7 @@ def main() -> int:
             file=sys.stderr,
         )
         return EXIT_USAGE
-    return run(sys.argv[1:])
+    return cli.run(arguments)
 
 
 if __name__ == "__main__":

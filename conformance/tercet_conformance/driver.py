@@ -208,6 +208,7 @@ def unchanged(given: object, original: object) -> None:
 def broken_off(operation: str, error: BaseException) -> Diagnosis:
     """Say what an operation raised, or handed over that cannot be read."""
     raised = TracebackException.from_exception(error, lookup_lines=False)
+    error.with_traceback(None)  # one that is raised again and again would carry an ever longer one
     return Diagnosis(operation, str(error) if isinstance(error, Garbage) else f"raised {said(error)}", raised)
 
 
