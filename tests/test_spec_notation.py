@@ -58,7 +58,8 @@ FORMS = [*forms("Messages", "{}"), *forms("Settings", "{}: u"), *forms("Steps", 
 
 
 @pytest.mark.parametrize("line", FORMS)
-def test_a_form_in_a_table_is_read_and_can_be_run(line: str) -> None:
+def test_a_form_in_a_table_is_in_the_grammar_and_can_be_run(line: str) -> None:
+    assert GRAMMATICAL.fullmatch(line)
     assert format_line(parse(line)) == line
     assert scenario_of(parse(line)).operations
 

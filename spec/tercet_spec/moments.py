@@ -187,13 +187,13 @@ class Step:
         return called_back(self.history, self.pairs, start, until)
 
     def replaces(self, attempt: Attempt) -> bool:
-        """Tell whether a request carries a summary that is not the stored one."""
+        """Tell whether a request carries a summary that is not the stored one, whether that applies or not."""
         part = attempt.summary
         if part is None or part.text is None:
             return False
-        return self.stands is None or not (
-            part.text in trimmings(self.stands.text) or (part.made is not None and part.made is self.stored_made)
-        )
+        texts = [text for text in (self.stored and self.stored.text, self.stands and self.stands.text) if text]
+        known = any(part.text in trimmings(text) for text in texts)
+        return not known and (part.made is None or part.made is not self.stored_made)
 
     def is_new(self, part: Part) -> bool:
         """Tell whether a summary message's text was written in this step."""
@@ -326,10 +326,11 @@ def kept(shown: State, thread: Thread, inferred: Summary | None) -> Summary | No
     """Find the summary that a thread keeps: one in the history, where that is edited, else the inferred."""
     if shown.history == thread.history:
         return inferred
-    parts = read_request(shown.history, thread, by_place=False)
-    part = next((part for part in parts if part.kind == "summary" and part.made and part.made.covers), None)
-    if part is not None and part.text is not None and part.made is not None:
+    part = next((part for part in read_request(shown.history, thread) if part.kind == "summary"), None)
+    if part is not None and part.text is not None and part.made is not None and part.made.covers:
         return Summary(part.text, thread.history[max(part.made.covers)].id or "")
+    if part is not None and inferred is not None and part.text == inferred.text:
+        return inferred
     ids = {message.id for message in shown.history}
     return inferred if all(message.id in ids for message in thread.history) else None
 

@@ -50,6 +50,9 @@ def other_character(step: Step) -> Character:
     return "UTF-8 byte" if step.description.character != "UTF-8 byte" else "code point"
 
 
+CALLED = {True: "the compressor is called", False: "no compressor is called"}
+
+
 def is_past(step: Step) -> bool:
     return step.size > step.limit
 
@@ -87,12 +90,11 @@ def decision(rule: str) -> Callable[[Step, Moment | None], Iterator[Violation]]:
             return
         unit = step.configuration.trigger.kind
         size = f"the request as sent has {step.size} {unit}, the limit is {step.limit}"
-        replaced = any(step.replaces(attempt) for attempt in step.attempts)
+        replaced = is_past(step) and any(step.replaces(attempt) for attempt in step.attempts)
         if (step.fired or replaced) != is_past(step) and owner(step) == rule:
-            expected = "the compressor is called" if is_past(step) else "no compressor is called"
-            yield Violation(f"{size}: {expected}", "it was called" if step.fired or replaced else "it was not called")
+            yield Violation(f"{size}: {CALLED[is_past(step)]}", "it was called" if step.fired else "it was not called")
         elif rule == "trigger.fires" and replaced and not step.fired:
-            yield Violation(f"{size}: the compressor is called", "messages were replaced without asking it")
+            yield Violation(f"{size}: {CALLED[True]}", "messages were replaced without asking it")
         if rule == "trigger.quiet" and not step.fired and not is_past(step) and wrote_key(step):
             yield Violation(f"{size}: the key is not written", "it was written")
 
