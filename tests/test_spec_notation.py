@@ -64,7 +64,7 @@ def test_a_form_in_a_table_is_in_the_grammar_and_can_be_run(line: str) -> None:
     assert scenario_of(parse(line)).operations
 
 
-def test_what_is_said_twice_is_said_last() -> None:
+def test_the_later_of_two_limits_holds() -> None:
     assert parse("limit 5 keep 3 limit 9 tokens: u") == parse("limit 9 tokens keep 3: u")
 
 
