@@ -9,13 +9,14 @@ from rich.console import Console
 from stand_ins import Changed, Dropping, giving
 from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.check import Plan, check
+from tercet_conformance.drawing import Drawing
 from tercet_conformance.driver import Diagnosis
 from tercet_conformance.interface import Unsupported
 from tercet_conformance.replaying import CannotRun, replay
-from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, shown
-from tercet_conformance.verdicts import Report
+from tercet_conformance.report import legend_of, print_all_rules, print_replay, print_report, print_rule, shown
+from tercet_conformance.verdicts import Report, RuleVerdict, Verdict
 from tercet_spec.notation import parse, scenario_of
-from tercet_spec.rules import BY_ID, RULES
+from tercet_spec.rules import BY_ID, RULES, Profile
 from tercet_spec.scenarios import Scenario, Step
 
 ONLY = Plan(budget="quick", only=frozenset({"send.system-first", "cut.pairs", "config.thrash"}))
@@ -57,11 +58,24 @@ def test_a_broken_rule_shows_all_that_is_needed_to_see_it_again(broken: Report) 
     assert verdict.rule.statement.split(".")[0] in text
     assert verdict.rule.why.split(".")[0] in text
     assert "limit 3 keep 1 system:" in text
-    assert "| the cut   ~ covered by the summary   ^ at fault" in text
     assert "expected  " in text
     assert "seen      " in text
     assert "saved     my threads/one.json" in text
     assert "tercet replay 'my threads/one.json' stand_ins:dropping" in text
+
+
+def test_a_drawing_has_a_legend_of_the_signs_that_it_uses() -> None:
+    assert legend_of([Drawing("u a | u", "~~~")]) == "| the cut   ~ covered by the summary"
+    assert legend_of([Drawing("u a", "  ^"), Drawing("u | u", "")]) == "| the cut   ^ at fault"
+    assert legend_of([Drawing("", "")]) == ""
+
+
+def test_what_was_asked_for_and_cannot_be_had_is_named(broken: Report) -> None:
+    verdicts = [RuleVerdict(BY_ID[rule], Verdict.NOT_APPLICABLE) for rule in ("bound.sent", "cut.reaches")]
+    text = printed(evolve(broken, verdicts=tuple(verdicts), asked=Profile.BOUNDED))
+    assert "profile asked for: bounded, of which is not applicable: bound.sent\n" in text
+    assert "exit code 3" in text
+    assert "asked for" not in printed(broken)
 
 
 def test_a_line_replays_where_nothing_was_saved(broken: Report) -> None:
@@ -136,6 +150,7 @@ def test_a_replay_says_what_is_broken_and_what_is_kept() -> None:
     text = written(console)
     assert "limit 3 keep 1 system: u a u a" in text
     assert "send.system-first is broken" in text
+    assert "To see one again" not in text
     assert "kept here: " in text
     assert "cut.keeps-recent" in text.partition("kept here: ")[2]
 

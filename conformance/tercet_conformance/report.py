@@ -5,7 +5,7 @@ or would obey is escaped.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from shlex import quote
 from textwrap import wrap
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from types import MappingProxyType
 from rich.console import Console
 from rich.text import Text
 
-from tercet_conformance.drawing import draw
+from tercet_conformance.drawing import Drawing, draw
 from tercet_conformance.driver import Diagnosis
 from tercet_conformance.verdicts import (
     EXIT_BROKEN,
@@ -45,7 +45,7 @@ MEANINGS = {
     EXIT_FAULT: "the implementation or its adapter crashed, or gave what cannot be read",
     EXIT_INTERRUPTED: "interrupted; this is what was found until then",
 }
-LEGEND = "| the cut   ~ covered by the summary   ^ at fault"
+LEGEND = {"|": "the cut", "~": "covered by the summary", "^": "at fault"}
 WIDTH = 100
 
 
@@ -94,7 +94,7 @@ def print_report(
     print_rules(report.verdicts, printer)
     broken = [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAIL]
     for verdict in broken:
-        print_broken(verdict, name, printer)
+        print_broken(verdict, printer, name)
     print_diagnoses(report.diagnoses, name, printer, debug=debug, saved=saved)
     print_end(report, printer)
 
@@ -137,8 +137,8 @@ def remark(verdict: RuleVerdict) -> str:
     return shown(verdict.reason)
 
 
-def print_broken(verdict: RuleVerdict, name: str, printer: Printer) -> None:
-    """Print a broken rule: what it says, and the threads that break it."""
+def print_broken(verdict: RuleVerdict, printer: Printer, name: str | None = None) -> None:
+    """Print a broken rule: what it says, the threads that break it and, for a ``name``, how to see one again."""
     rule = verdict.rule
     printer.line()
     printer.line((rule.id, "bold red"), f" is broken: {rule.level.value}, profile {rule.profile}, {origin_of(rule)}")
@@ -146,9 +146,12 @@ def print_broken(verdict: RuleVerdict, name: str, printer: Printer) -> None:
     printer.paragraph(f"Why: {rule.why}", "  ")
     if verdict.following:
         printer.paragraph(f"It breaks only after {verdict.following} broke in an earlier step.", "  ")
+    drawings = [draw(example.finding) for example in verdict.counterexamples]
+    legend = legend_of(drawing for drawing in drawings if drawing is not None)
     said: tuple[str, str] | None = None
-    for ordinal, example in enumerate(verdict.counterexamples, 1):
-        print_thread(example, ordinal, printer)
+    for ordinal, (example, drawing) in enumerate(zip(verdict.counterexamples, drawings, strict=True), 1):
+        print_thread(example, ordinal, drawing, legend, printer)
+        legend = ""
         violation = example.finding.violation
         printer.line("     where     ", where(example))
         if said != (said := (violation.expected, violation.seen)):
@@ -157,22 +160,28 @@ def print_broken(verdict: RuleVerdict, name: str, printer: Printer) -> None:
         if example.saved:
             printer.line("     saved     ", shown(example.saved))
     example = verdict.counterexamples[0]
-    if command := replayed(example.scenario, example.saved, name):
+    if name is not None and (command := replayed(example.scenario, example.saved, name)):
         printer.line()
         printer.line("  To see one again: ", (shown(command), "bold"))
 
 
-def print_thread(example: Counterexample, ordinal: int, printer: Printer) -> None:
+def legend_of(drawings: Iterable[Drawing]) -> str:
+    """Explain the signs that some drawings use."""
+    drawn = "".join(drawing.thread + drawing.marks for drawing in drawings)
+    return "   ".join(f"{sign} {meaning}" for sign, meaning in LEGEND.items() if sign in drawn)
+
+
+def print_thread(example: Counterexample, ordinal: int, drawing: Drawing | None, legend: str, printer: Printer) -> None:
     """Print a thread as a line of notation, and as a drawing of where it broke."""
-    drawing, (line, nearly) = draw(example.finding), in_notation(example.scenario)
+    line, nearly = in_notation(example.scenario)
     printer.line()
     printer.line(f"  {ordinal}  ", (line, "bold"), (nearly, "dim"))
-    if drawing is not None:
+    if drawing is not None and drawing.thread:
         printer.line("       ", shown(drawing.thread))
         if drawing.marks:
             printer.line("       ", (drawing.marks, "red"))
-        if ordinal == 1:
-            printer.line("       ", (LEGEND, "dim"))
+    if legend:
+        printer.line("       ", (legend, "dim"))
 
 
 def replayed(scenario: Scenario, saved: str | None, name: str) -> str | None:
@@ -244,6 +253,9 @@ def print_end(report: Report, printer: Printer) -> None:
     printer.line(*words)
     if report.is_whole:
         printer.line("profile kept: ", (str(report.kept) if report.kept else "none", "bold"), *not_yet())
+    if report.asked is not None and report.lacking:
+        lacking = ", ".join(rule.id for rule in report.lacking)
+        printer.paragraph(f"profile asked for: {report.asked}, of which is not applicable: {lacking}", "")
     printer.line(f"exit code {report.exit_code}: {MEANINGS[report.exit_code]}")
 
 
@@ -270,7 +282,7 @@ def print_replay(
     printer.line("  ", line, (nearly, "dim"))
     for verdict in report.verdicts:
         if verdict.verdict is Verdict.FAIL:
-            print_broken(verdict, name, printer)
+            print_broken(verdict, printer)
     print_diagnoses(report.diagnoses, name, printer, debug=debug)
     printer.line()
     kept = [verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.PASS]

@@ -103,15 +103,17 @@ class Report:
             return EXIT_BROKEN
         if self.diagnoses:
             return EXIT_FAULT
-        if any(verdict.is_undecided_must for verdict in self.verdicts) or self.lacks_asked:
+        if any(verdict.is_undecided_must for verdict in self.verdicts) or self.lacking:
             return EXIT_UNDECIDED
         return EXIT_KEPT
 
     @property
-    def lacks_asked(self) -> bool:
-        """Whether the profile that was asked for holds a MUST that is not applicable here."""
-        return self.asked is not None and any(
-            verdict.verdict is Verdict.NOT_APPLICABLE and binds(verdict.rule, self.asked) for verdict in self.verdicts
+    def lacking(self) -> tuple[AnyRule, ...]:
+        """Each MUST of the profile that was asked for that is not applicable here."""
+        return tuple(
+            verdict.rule
+            for verdict in self.verdicts
+            if verdict.verdict is Verdict.NOT_APPLICABLE and self.asked is not None and binds(verdict.rule, self.asked)
         )
 
 
