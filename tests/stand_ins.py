@@ -90,6 +90,20 @@ def raising() -> Changed:
     return Changed(Raising)
 
 
+class Chatty(Passing):
+    """Prints in every step."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        print("a step talks")
+        return self.inner.step(system, notes, pending)
+
+
+def chatty() -> Changed:
+    """A factory, to be named as ``stand_ins:chatty``."""
+    print("a factory talks")
+    return Changed(Chatty)
+
+
 class Announcing(Changed):
     """Writes a file when it has broken a rule some hundred times, so that a test knows that it runs."""
 

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -76,6 +77,15 @@ def test_the_same_seed_gives_the_same_report_but_for_the_time(capsys: pytest.Cap
     assert report("4") != report("5")
 
 
+def test_what_an_implementation_prints_is_not_in_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["check", "stand_ins:chatty", *QUICK], ["replay", STRANDED, "stand_ins:chatty"]):
+        ended = Ended(capsys, *arguments)
+        assert ended.code == 0
+        assert "a factory talks" in ended.err
+        assert "a step talks" in ended.err
+        assert "talks" not in ended.out
+
+
 def test_a_crash_is_a_diagnosis_with_a_traceback_only_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
     ended = Ended(capsys, "check", "stand_ins:raising", *QUICK)
     assert ended.code == 4
@@ -138,6 +148,17 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_the_run(
     ended = Ended(capsys, "check", *QUICK)
     assert ended.code == 2
     assert "cannot be written to" in ended.err
+
+
+def test_a_folder_that_is_gone_is_named(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "gone").mkdir()
+    monkeypatch.chdir(folder / "gone")
+    (folder / "gone").rmdir()
+    ended = Ended(capsys, "check", *QUICK)
+    assert ended.code == 2
+    assert ".tercet: No such file or directory; name another folder" in ended.err
 
 
 def test_what_cannot_be_saved_costs_nobody_the_report(
@@ -264,6 +285,14 @@ def test_an_interrupt_before_anything_was_found_is_no_traceback(
     monkeypatch.setattr(cli, "run", press)
     monkeypatch.setattr(sys, "argv", ["tercet", "explain"])
     assert command.main() == 130
+
+
+def test_a_command_may_run_in_a_thread(capsys: pytest.CaptureFixture[str]) -> None:
+    ended: list[Ended] = []
+    thread = threading.Thread(target=lambda: ended.append(Ended(capsys, "replay", STRANDED)))
+    thread.start()
+    thread.join()
+    assert [each.code for each in ended] == [0]
 
 
 def test_output_that_nobody_reads_on_changes_no_exit_code() -> None:

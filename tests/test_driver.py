@@ -157,6 +157,7 @@ def test_a_refused_configuration_is_observed() -> None:
 def test_what_an_implementation_cannot_say_is_no_diagnosis() -> None:
     ran = driven(giving("append", Unsupported("no tools")))
     assert (ran.diagnosis, ran.unsupported) == (None, "no tools")
+    assert driven(giving("append", Unsupported(""))).unsupported == "no reason was given"
 
 
 def test_an_interrupt_passes_through() -> None:

@@ -102,6 +102,13 @@ def test_a_diagnosis_is_shown_and_where_it_was_raised_if_asked(broken: Report) -
     assert "Traceback" in printed(report, debug=True)
 
 
+def test_a_line_that_cannot_be_typed_is_nearly_said(broken: Report) -> None:
+    scenario = scenario_of(parse("limit 3 keep 1: u a u step[S 40 of \x07]"))
+    text = printed(evolve(broken, diagnoses=((Diagnosis("open", "raised RuntimeError"), scenario),)))
+    assert "in  limit 3 keep 1: u a u step[S 40 of \\x07]  (nearly" in text
+    assert "To see it again" not in text
+
+
 def test_a_run_that_broke_off_can_be_replayed(broken: Report) -> None:
     scenario = scenario_of(parse("limit 3 keep 1: u a u"))
     report = evolve(broken, diagnoses=((Diagnosis("open", "raised RuntimeError"), scenario),))

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import gettempdir
@@ -127,18 +127,22 @@ def reported_profile(_: click.Context, __: click.Parameter, name: str | None) ->
 
 def writable_folder(_: click.Context, __: click.Parameter, folder: Path) -> Path:
     """Take a folder that can be written to; it is made when something is written."""
-    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    try:
+        existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    except OSError as error:
+        raise click.BadParameter(f"{folder}: {error.strerror}; name another folder") from error
     if not existing.is_dir():
-        raise click.BadParameter(f"{existing} is no folder")
+        raise click.BadParameter(f"{existing} is no folder; name another")
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise click.BadParameter(f"{existing} cannot be written to")
+        raise click.BadParameter(f"{existing} cannot be written to; name another folder")
     return folder
 
 
 def loaded(name: str, *, debug: bool) -> Implementation:
     """Load an implementation, or say what is wrong with its name."""
     try:
-        return load(name)
+        with redirect_stdout(sys.stderr):
+            return load(name)
     except LoadingError as error:
         if debug and error.cause is not None:
             click.echo(format_exc(), err=True)
@@ -222,7 +226,7 @@ def check(
         raise click.UsageError("check needs Hypothesis; install it with: pip install 'tercet[check]'") from error
     found = loaded(implementation, debug=debug)
     plan = Plan(budget=budget, seed=seed, only=only, saved=not no_saved, profile=profile)  # type: ignore[arg-type]
-    with progress_bar() as advance:
+    with redirect_stdout(sys.stderr), progress_bar() as advance:
         report = check_implementation(found, plan, advance)
     broken_off = {scenario: None for _, scenario in report.diagnoses if scenario is not None}
     saved = {scenario: path for scenario in broken_off if (path := save_in(save, scenario))}
@@ -286,7 +290,9 @@ def replay_command(scenario: str, implementation: str, only: frozenset[str], deb
     rules.sort(key=lambda rule: rule.id != saved.rule)
     file = scenario if is_file(scenario) else None
     try:
-        report = replay(loaded(implementation, debug=debug), saved.scenario, rules, file)
+        found = loaded(implementation, debug=debug)
+        with redirect_stdout(sys.stderr):
+            report = replay(found, saved.scenario, rules, file)
     except CannotRun as error:
         click.echo(f"{implementation}: {error}", err=True)
         return EXIT_UNDECIDED

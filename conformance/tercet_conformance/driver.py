@@ -156,7 +156,7 @@ def run(implementation: Implementation, description: Description, scenario: Scen
             if diagnosis:
                 break
     except Unsupported as error:
-        unsupported = error.reason
+        unsupported = str(error.reason) or "no reason was given"
     except BaseException as error:  # asyncio's CancelledError and a panic in Rust are no Exception
         if interrupts.is_persons(error):
             with suppress(Exception):

@@ -1,6 +1,7 @@
 """Tells a person's Ctrl-C from an interrupt that an implementation raises, or one that it swallows."""
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -23,9 +24,11 @@ WATCH = Watch()
 def watched() -> Iterator[None]:
     """Raise KeyboardInterrupt at Ctrl-C as ever, and remember that it was pressed.
 
-    Where Ctrl-C does something else already, or is ignored, that is left as it is.
+    Where Ctrl-C does something else already, or is ignored, that is left as it is; so it is in a
+    thread, which cannot change it.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
     signal.signal(signal.SIGINT, press)

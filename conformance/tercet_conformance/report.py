@@ -186,8 +186,7 @@ def print_thread(example: Counterexample, ordinal: int, drawing: Drawing | None,
 
 def replayed(scenario: Scenario, saved: str | None, name: str) -> str | None:
     """Write the command that replays a scenario, where there is one."""
-    line = line_of(scenario)
-    what = saved or (format_line(line) if line else None)
+    what = saved or line_for(scenario)
     return f"tercet replay {quote(what)} {quote(name)}" if what else None
 
 
@@ -204,11 +203,17 @@ def where(example: Counterexample) -> str:
     return ", ".join(places)
 
 
+def line_for(scenario: Scenario) -> str | None:
+    """Write a scenario as a line that can be typed, where there is one."""
+    line = line_of(scenario)
+    text = "" if line is None else format_line(line)
+    return text if text and text == shown(text) else None
+
+
 def in_notation(scenario: Scenario) -> tuple[str, str]:
     """Write a scenario as a line, and say where that is not all of it."""
-    line = line_of(scenario)
-    if line is not None:
-        return format_line(line), ""
+    if line := line_for(scenario):
+        return line, ""
     return shown(format_line(sketch_of(scenario))), "  (nearly: notation cannot say all of its texts)"
 
 
