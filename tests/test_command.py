@@ -94,6 +94,13 @@ def test_a_crash_is_a_diagnosis_with_a_traceback_only_if_asked(capsys: pytest.Ca
     assert "Traceback" in Ended(capsys, "check", "stand_ins:raising", *QUICK, "--debug").out
 
 
+def test_why_a_factory_failed_is_shown_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Traceback" not in Ended(capsys, "check", "stand_ins:failing").err
+    shown = Ended(capsys, "check", "stand_ins:failing", "--debug")
+    assert shown.code == 2
+    assert "in failing" in shown.err
+
+
 def test_a_profile_that_is_not_wholly_applicable_ends_with_three(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("langchain", reason="langchain is not installed")
     only = ("--only", "bound.sent", "--budget", "quick")
@@ -366,3 +373,10 @@ def test_the_command_says_what_it_needs(library: str) -> None:
     said = f"The command needs {library}, which is not installed. Install it with: pip install 'tercet[cli]'\n"
     assert done.stderr == said
     assert done.stdout == ""
+
+
+def test_a_bundled_adapter_without_its_library_says_what_to_install() -> None:
+    done = run_without("langchain,langchain_core", "check", "langchain")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "install it with: pip install 'tercet[check,langchain]'" in done.stderr

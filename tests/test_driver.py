@@ -141,6 +141,34 @@ def test_an_attempt_that_was_not_made_cannot_be_the_one_returned() -> None:
     assert "host.answer was called 1 times" in problem(Changed(Later))
 
 
+class Mute:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_a_value_that_cannot_be_shown_is_named_by_its_kind() -> None:
+    assert "state returned a Mute whose repr raises RuntimeError" in problem(giving("state", Mute()))
+
+
+def test_a_persons_interrupt_while_a_session_ends_passes_through() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        driven(giving("close", KeyboardInterrupt()))
+
+
+def test_a_configuration_may_be_refused_when_it_changes() -> None:
+    ran = driven(giving("configure", Refused(("fixed",))))
+    assert ran.diagnosis is None
+    assert [event.problems for event in ran.trace.events if isinstance(event, RefusedEvent)] == [("fixed",)]
+
+
+def test_a_committed_step_names_its_answer() -> None:
+    assert "committed without answer_id" in problem(telling(lambda host: host.answer([USER]) and None))
+
+
+def test_what_is_not_supported_in_a_step_is_no_diagnosis() -> None:
+    assert driven(giving("step", Unsupported("no steps"))).unsupported == "no steps"
+
+
 def test_a_long_value_is_shown_shortly() -> None:
     assert len(problem(giving("state", "x" * 10_000))) < 200
 

@@ -102,6 +102,7 @@ def test_a_bundled_adapter_without_its_library_says_what_to_install(monkeypatch:
         ),
         ("capabilities", frozenset({"bound"}), "neither the capability message-trigger nor token-trigger"),
         ("character", "byte", "character='byte'; it is one of code point, UTF-16 unit, UTF-8 byte"),
+        ("parts", None, "parts=None; it is True or False"),
         ("failed_compressor", "retries", "failed_compressor='retries'"),
     ],
 )

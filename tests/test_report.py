@@ -1,23 +1,43 @@
 """The report is read by people: each part is there, nothing of an implementation's texts is obeyed."""
 
+from collections.abc import Collection, Sequence
 from io import StringIO
 
 import pytest
 from attrs import evolve
 from rich.console import Console
 
-from stand_ins import Changed, Dropping, giving
+from stand_ins import Changed, Dropping, Passing, giving
 from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.check import Plan, check
 from tercet_conformance.drawing import Drawing
 from tercet_conformance.driver import Diagnosis
-from tercet_conformance.interface import Unsupported
+from tercet_conformance.interface import Host, Session, StepEnd, Unsupported
 from tercet_conformance.replaying import CannotRun, replay
 from tercet_conformance.report import legend_of, print_all_rules, print_replay, print_report, print_rule, shown
 from tercet_conformance.verdicts import Report, RuleVerdict, Verdict
 from tercet_spec.notation import parse, scenario_of
 from tercet_spec.rules import BY_ID, RULES, Profile
 from tercet_spec.scenarios import Scenario, Step
+from tercet_spec.vocabulary import Configuration, Note, PendingCall
+
+
+class Twice(Passing):
+    """Asks the model a second time, for nothing."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        end = self.inner.step(system, notes, pending)
+        if end.outcome == "committed":
+            self.host.answer([])
+        return evolve(end, attempt=0) if end.outcome == "committed" else end
+
+
+class Lenient(Changed):
+    """Refuses no keepRecent."""
+
+    def open(self, configuration: Configuration, host: Host) -> Session:
+        return super().open(evolve(configuration, keep_recent=max(1, configuration.keep_recent)), host)
+
 
 ONLY = Plan(budget="quick", only=frozenset({"send.system-first", "cut.pairs", "config.thrash"}))
 
@@ -202,3 +222,20 @@ def test_all_rules_are_listed_a_line_each() -> None:
     print_all_rules(RULES, console)
     lines = written(console).splitlines()
     assert [line.split()[0] for line in lines] == [rule.id for rule in RULES]
+
+
+def test_where_a_rule_broke_is_said() -> None:
+    scenario = scenario_of(parse("limit 3 keep 1: u a"))
+    (lost,) = replay(Changed(Twice), scenario, [BY_ID["send.nothing-lost"]]).verdicts
+    refused = scenario_of(parse("limit 3 keep 0: u a"))
+    (config,) = replay(Lenient(), refused, [BY_ID["config.keep-recent"]]).verdicts
+    text = printed(Report(Changed().describe(), (evolve(lost, following="cut.pairs"), config)))
+    assert "where     step 1, request 2" in text
+    assert "where     the configuration" in text
+    assert "each after cut.pairs broke" in text
+    assert "It breaks only after cut.pairs broke in an earlier step." in text
+
+
+def test_of_all_rules_the_profile_kept_is_said() -> None:
+    report = Report(Changed().describe(), tuple(RuleVerdict(rule, Verdict.PASS) for rule in RULES))
+    assert "profile kept: exact (durable is not reported: not all of its rules are written)" in printed(report)
