@@ -1,5 +1,6 @@
 """Implementations that stand in for others' in tests: the reference, with one thing of a session changed."""
 
+import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,23 @@ def chatty() -> Changed:
     """A factory, to be named as ``stand_ins:chatty``."""
     print("a factory talks")
     return Changed(Chatty)
+
+
+class Hanging(Passing):
+    """Never ends a step, and lets nobody end it."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        while True:
+            try:
+                Path("started").touch()
+                time.sleep(60)
+            except BaseException:
+                Path("swallowed").touch()
+
+
+def hanging() -> Changed:
+    """A factory, to be named as ``stand_ins:hanging``."""
+    return Changed(Hanging)
 
 
 class Announcing(Changed):

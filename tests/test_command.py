@@ -262,12 +262,21 @@ def test_a_fault_of_the_suite_is_called_one(
     assert "Traceback" in Ended(capsys, "replay", STRANDED, "--debug").err
 
 
+def started(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    )
+
+
+def wait_for(path: Path, running: subprocess.Popen[str]) -> None:
+    while not path.exists() and running.poll() is None:
+        time.sleep(0.02)
+
+
 def test_an_interrupt_ends_the_search_and_reports_what_was_found(folder: Path) -> None:
-    command = [*COMMAND, "check", "stand_ins:announcing", "--budget", "thorough", "--only", "send.system-first"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=ENVIRONMENT) as running:
-        while not (folder / "started").exists() and running.poll() is None:
-            time.sleep(0.05)
+    only = ("--budget", "thorough", "--only", "send.system-first")
+    with started("check", "stand_ins:announcing", *only) as running:
+        wait_for(folder / "started", running)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=120)
     assert running.returncode == 130
@@ -275,6 +284,18 @@ def test_an_interrupt_ends_the_search_and_reports_what_was_found(folder: Path) -
     assert "send.system-first is broken" in out
     assert "Traceback" not in err
     assert list((folder / ".tercet").iterdir())
+
+
+def test_an_implementation_that_never_lets_go_is_left(folder: Path) -> None:
+    with started("replay", STRANDED, "stand_ins:hanging") as running:
+        wait_for(folder / "started", running)
+        for _ in range(3):
+            running.send_signal(signal.SIGINT)
+            wait_for(folder / "swallowed", running)
+            (folder / "swallowed").unlink(missing_ok=True)
+        _, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "did not let go" in err
 
 
 @pytest.mark.parametrize("pressed", ["import_module", "is_file"])

@@ -1,5 +1,6 @@
 """Tells a person's Ctrl-C from an interrupt that an implementation raises, or one that it swallows."""
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -14,10 +15,13 @@ class Watch:
     """What is known of the person at the keyboard."""
 
     is_kept: bool = False
-    was_pressed: bool = False
+    presses: int = 0
 
 
 WATCH = Watch()
+MOST = 3
+"""So often is Ctrl-C pressed in one run by a person whom nothing answers: the implementation swallows it for ever."""
+EXIT_INTERRUPTED = 130
 
 
 @contextmanager
@@ -36,27 +40,30 @@ def watched() -> Iterator[None]:
     try:
         yield
     finally:
-        WATCH.is_kept = WATCH.was_pressed = False
+        WATCH.is_kept, WATCH.presses = False, 0
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def press(_: int, __: FrameType | None) -> None:
-    """Remember that Ctrl-C was pressed, and raise it."""
-    WATCH.was_pressed = True
+    """Remember that Ctrl-C was pressed, and raise it; end the process where that is of no use."""
+    WATCH.presses += 1
+    if WATCH.presses >= MOST:
+        os.write(2, b"interrupted; the implementation did not let go, so nothing is reported\n")
+        os._exit(EXIT_INTERRUPTED)
     raise KeyboardInterrupt
 
 
 def forget() -> None:
     """Begin anew: what was pressed before was raised before."""
-    WATCH.was_pressed = False
+    WATCH.presses = 0
 
 
 def is_persons(error: BaseException) -> bool:
     """Tell whether an error is a person's Ctrl-C; where nobody watches, every KeyboardInterrupt is."""
-    return isinstance(error, KeyboardInterrupt) and (WATCH.was_pressed or not WATCH.is_kept)
+    return isinstance(error, KeyboardInterrupt) and (WATCH.presses > 0 or not WATCH.is_kept)
 
 
 def raise_swallowed() -> None:
     """Raise a person's Ctrl-C again, where an implementation swallowed it."""
-    if WATCH.was_pressed:
+    if WATCH.presses:
         raise KeyboardInterrupt
