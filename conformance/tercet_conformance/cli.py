@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import gettempdir
 from traceback import format_exc
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 from attrs import evolve
@@ -69,6 +69,13 @@ def be_silent() -> None:
 
 class Output(Console):
     """A console that goes on in silence where nobody reads on: the exit code is the report's."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print, as long as somebody reads; rich before 13.8 has no on_broken_pipe."""
+        try:
+            super().print(*objects, **options)
+        except BrokenPipeError:
+            self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:
         """Be silent."""
@@ -259,8 +266,11 @@ def save_in(folder: Path, scenario: Scenario, rule: str | None = None) -> str | 
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     """Show how far a run is, on a terminal; elsewhere nothing."""
     console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda *_: None
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("")
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
 
