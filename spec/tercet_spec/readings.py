@@ -184,8 +184,13 @@ def read_given(given: Sequence[Message], so_far: str | None, thread: Thread) -> 
         so_far,
         changed=frozenset(part.position for part in stored if part.position is not None and not part.unchanged),
         others=tuple(part for part in rest if part is not head),
-        extends=origin(so_far, thread.made) if so_far is not None else None,
+        extends=extended(so_far, thread.made) if so_far is not None else None,
     )
+
+
+def extended(so_far: str, made: Sequence[Made]) -> Made | None:
+    """Find the compressor's answer that a summary so far is a beginning of or, with words around it, quotes."""
+    return origin(so_far, made) or next((answer for answer in reversed(made) if quotation(so_far, answer)), None)
 
 
 def read_prose(prose: Sequence[Part], so_far: str | None, rest: Sequence[Part], thread: Thread) -> Given:

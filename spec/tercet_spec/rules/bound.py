@@ -102,7 +102,7 @@ def by_counter(step: Step, text: str, answer: str) -> bool:
                     trimmed.startswith(text)
                     and text not in kept
                     and fits
-                    and (more == text or length(more, character) > room)
+                    and length(more, character) > room
                 ):
                     return True
     return False

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from tercet_conformance.gallery.entry import wrong
 from tercet_conformance.gallery.plain import Plain, View
 from tercet_conformance.interface import StepEnd
-from tercet_spec.characters import length
 from tercet_spec.vocabulary import Message, Summary
 
 
@@ -71,11 +70,11 @@ class EllipsisAtTheEnd(Plain):
 
 @wrong("bound.longest", "https://github.com/adolfousier/opencrabs/issues/1649")
 class SummariesStrungTogether(Plain):
-    """Puts the new text after the one before, so that each summary holds all earlier ones."""
+    """Puts the text before after the new one, so that each summary holds all earlier ones."""
 
     def fire(self, system: str | None, view: View, cut: int) -> View:
         new = super().fire(system, view, cut)
-        return View(self.bounded(f"{view.text} {new.text}"), cut) if view.text else new
+        return View(self.bounded(f"{new.text} {view.text}"), cut) if view.text else new
 
 
 @wrong("bound.whole-characters", "https://github.com/vercel/eve/issues/3062")
@@ -97,8 +96,7 @@ class CutInsideACharacterInBytes(Plain):
 
     def bounded(self, text: str) -> str:
         kept = text.encode("utf-8", "surrogatepass")[: 4 * self.configuration.max_summary_tokens]
-        whole = super().bounded(text)
-        return whole + "\ufffd" if len(kept) > length(whole, self.character) else whole
+        return kept.decode("utf-8", "replace")
 
 
 @wrong("bound.own-measure", "https://github.com/openclaw/openclaw/pull/119430")

@@ -37,7 +37,7 @@ class NoBoundIfZero(Plain):
         return configuration.max_summary_tokens != 0 and super().bounds_too_much(configuration)
 
 
-@wrong("config.trigger", "https://github.com/langchain-ai/langchain/issues/33701")
+@wrong("config.trigger")
 class LimitOfZeroAccepted(Plain):
     """Accepts a limit of 0."""
 

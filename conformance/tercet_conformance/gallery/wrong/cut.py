@@ -4,15 +4,18 @@ from collections.abc import Sequence
 
 from tercet_conformance.gallery.entry import wrong
 from tercet_conformance.gallery.plain import Link, Plain, View
-from tercet_spec.vocabulary import Summary
+from tercet_conformance.interface import StepEnd
+from tercet_spec.vocabulary import Message, Summary
 
 
 @wrong("cut.keeps-recent")
 class KeepsOneTooFew(Plain):
-    """Keeps one message fewer than keepRecent."""
+    """Keeps one message fewer than keepRecent, where a cut that keeps enough could be moved so far."""
 
-    def latest(self, view: View) -> int:
-        return super().latest(view) + 1
+    def cut(self, view: View) -> int | None:
+        cut = super().cut(view)
+        moves = cut == self.latest(view) and self.is_legal(self.links(), view, cut + 1)
+        return cut + 1 if cut is not None and moves else cut
 
 
 @wrong("cut.keeps-recent", "https://github.com/langchain-ai/langmem/issues/77")
@@ -35,10 +38,10 @@ class MovesLaterToStayLegal(Plain):
 
 @wrong("cut.pairs", "https://github.com/n8n-io/n8n/issues/34125")
 class CutsAnywhere(Plain):
-    """Cuts by count alone."""
+    """Cuts where keepRecent says, wherever any cut is legal."""
 
-    def is_legal(self, links: Sequence[Link], view: View, cut: int) -> bool:
-        return True
+    def cut(self, view: View) -> int | None:
+        return None if super().cut(view) is None else self.latest(view)
 
 
 @wrong("cut.pairs", "https://github.com/microsoft/agent-framework/issues/7212")
@@ -71,6 +74,23 @@ class PairsByLastId(Plain):
             for at, message in enumerate(self.history)
             for answered in message.answers
             if answered in calls and calls[answered][0] < at
+        ]
+
+
+@wrong("cut.pairs", "https://github.com/microsoft/agent-framework/pull/7406")
+class PairsByFirstId(Plain):
+    """Pairs every result with the first call of its id, although the id was used again since."""
+
+    def links(self) -> list[Link]:
+        calls: dict[str | None, tuple[int, int]] = {}
+        for position, message in enumerate(self.history):
+            for place, call in enumerate(message.calls):
+                calls.setdefault(call.id, (position, place))
+        return [
+            Link(position, *calls[answered])
+            for position, message in enumerate(self.history)
+            for answered in message.answers
+            if answered in calls and calls[answered][0] < position
         ]
 
 
@@ -158,10 +178,17 @@ class HeldBackByAnOpenCall(Plain):
 class SummaryOfNothingStored(Plain):
     """Stores an empty summary where there was nothing that could be covered."""
 
+    had_nothing = False
+
     def nothing_to_cover(self, view: View) -> View | None:
-        if self.summary is None and self.history:
-            self.summary = Summary("", self.stored_id(len(self.history) - 1))
+        self.had_nothing = bool(self.history)
         return None
+
+    def commit(self, new: View | None, answer: Message) -> StepEnd:
+        if self.had_nothing and self.summary is None and new is None:
+            self.summary = Summary("", self.stored_id(len(self.history) - 1))
+        self.had_nothing = False
+        return super().commit(new, answer)
 
 
 @wrong("cut.nothing-to-cover", "https://github.com/ranxianglei/opencode-acp/issues/135")

@@ -59,6 +59,14 @@ class NamesTheFirstKept(Plain):
         return Summary(new.text or "", self.stored_id(new.start))
 
 
+@wrong("key.through", "https://github.com/langchain-ai/deepagents/pull/3591")
+class NamesAnIdThatPasses(Plain):
+    """Names the last covered message by an id that it had for this request only."""
+
+    def key(self, new: View) -> Summary:
+        return Summary(new.text or "", f"request-{super().key(new).through}")
+
+
 @wrong("key.through", "https://github.com/vellum-ai/vellum-assistant/pull/36154")
 class OlderTextNewerMark(Plain):
     """Stores the text of the summary before with the mark of the new one."""

@@ -18,6 +18,14 @@ class SystemPromptDropped(Plain):
 
 
 @wrong("send.system-first", "https://github.com/vstorm-co/summarization-pydantic-ai/issues/17")
+class SystemPromptDroppedFromThenOn(Plain):
+    """Sends no system prompt while a summary stands."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        return self.request(system if view.text is None else None, new or view)
+
+
+@wrong("send.system-first")
 class SystemPromptShortened(Plain):
     """Shortens the system prompt to its first letters once a summary takes room."""
 
@@ -145,8 +153,10 @@ class NewestMessageChanged(Plain):
     """Changes the newest message of a request with a summary."""
 
     def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
-        request = self.request(system, new or view)
-        return [*request[:-1], *(evolve(message, content=message.content + " ") for message in request[-1:])]
+        view = new or view
+        request = self.request(system, view)
+        newest = [] if view.text is None else request[-1:]
+        return [*request[: len(request) - len(newest)], *(evolve(m, content=m.content + " ") for m in newest)]
 
 
 @wrong("send.rest-unchanged", "https://github.com/google-gemini/gemini-cli/issues/8586")
@@ -181,6 +191,16 @@ class TailBeginsOneLate(Plain):
         start = (new or view).start
         first = self.history[start] if start < len(self.history) else None
         return [message for message in request if message is not first or message.role != "user" or not new]
+
+
+@wrong("send.nothing-lost", "https://github.com/dotnet/extensions/issues/6890")
+class CallsAndResultsLeftOut(Plain):
+    """Leaves calls and results out of a request without a summary, although nothing is summarised."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        view = new or view
+        request = self.request(system, view)
+        return [message for message in request if view.text is not None or not (message.calls or message.answers)]
 
 
 @wrong("send.nothing-lost", "https://github.com/langchain4j/langchain4j/pull/666")
@@ -264,7 +284,7 @@ class CalledBackInItsPlace(Plain):
         return [*rest[:place], *back, *rest[place:]]
 
 
-@wrong("send.calls-back", "https://github.com/google/adk-python/issues/4740")
+@wrong("send.calls-back")
 class CalledBackWithoutOtherResults(Plain):
     """Calls back the call of a late result, and not the covered results of that message's other calls."""
 

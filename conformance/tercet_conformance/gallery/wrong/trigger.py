@@ -6,6 +6,7 @@ from attrs import evolve
 
 from tercet_conformance.gallery.entry import wrong
 from tercet_conformance.gallery.plain import Plain, View
+from tercet_conformance.interface import StepEnd
 from tercet_spec.characters import size
 from tercet_spec.vocabulary import Message, Summary, TokenCounter
 
@@ -54,15 +55,6 @@ class FiresAtTheLimit(Plain):
 
     def is_past(self, measured: int) -> bool:
         return measured >= self.configuration.trigger.limit
-
-
-@wrong("trigger.strictly-past")
-class FiresOnePastThePast(Plain):
-    """Keeps one more than the limit before it fires, and does so at the limit itself."""
-
-    def is_past(self, measured: int) -> bool:
-        limit = self.configuration.trigger.limit
-        return measured == limit or measured > limit + 1
 
 
 @wrong("trigger.tokens")
@@ -200,12 +192,19 @@ class SummarisesPastKeepRecent(Plain):
 
 @wrong("trigger.quiet")
 class KeyTouchedWhenQuiet(Plain):
-    """Stores its summary anew at each step, with a line end at the end of its text."""
+    """Stores its summary anew where the trigger is quiet, with a line end at the end of its text."""
+
+    was_quiet = False
 
     def quiet(self, view: View) -> View | None:
-        if self.summary is not None and not self.summary.text.endswith("\n") and view.text == self.summary.text:
-            self.summary = Summary(self.summary.text + "\n", self.summary.through)
+        self.was_quiet = view.text is not None and self.cut(view) is not None
         return None
+
+    def commit(self, new: View | None, answer: Message) -> StepEnd:
+        if self.was_quiet and self.summary is not None and self.bounded(text := self.summary.text + "\n") == text:
+            self.summary = Summary(text, self.summary.through)
+        self.was_quiet = False
+        return super().commit(new, answer)
 
 
 @wrong("trigger.once", "https://github.com/google-gemini/gemini-cli/issues/8586")
