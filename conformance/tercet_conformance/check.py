@@ -30,6 +30,7 @@ from tercet_spec.scenarios import Scenario
 MOST_COUNTEREXAMPLES = 5
 MOST_SHRINKS = 10
 WHOLE_ROAD_SHRINKS = 2
+INTERRUPTED_SHRINKS = 1
 ENOUGH: dict[type[Moment], int] = {Configured: 1, Step: 5}
 """How often each situation of a rule must be reached for it to pass: every refusal is tried, steps are sampled."""
 Progress = Callable[[str, int, int], None]
@@ -68,14 +69,16 @@ def check(implementation: Implementation, plan: Plan, progress: Progress = lambd
     except KeyboardInterrupt:
         interrupted = True
     verdicts: dict[str, RuleVerdict] = {}
+    shrinks = INTERRUPTED_SHRINKS if interrupted else MOST_SHRINKS
     for suite, sightings in roads:
         diagnoses += sightings.diagnoses
         for rule in suite.rules:
+            most = shrinks if suite is fast else min(shrinks, WHOLE_ROAD_SHRINKS)
             try:
-                verdicts[rule.id] = decide(suite, rule, sightings, progress, quick=interrupted or suite is not fast)
+                verdicts[rule.id] = decide(suite, rule, sightings, progress, most)
             except KeyboardInterrupt:
-                interrupted = True
-                verdicts[rule.id] = decide(suite, rule, sightings, progress, quick=True, shrinks=0)
+                interrupted, shrinks = True, 0
+                verdicts[rule.id] = decide(suite, rule, sightings, progress, shrinks)
     return Report(
         description=description,
         verdicts=tuple(
@@ -84,6 +87,7 @@ def check(implementation: Implementation, plan: Plan, progress: Progress = lambd
         ),
         diagnoses=tuple(diagnoses),
         scenarios=sum(sightings.scenarios for _, sightings in roads),
+        unsupported=sum(sightings.unsupported for _, sightings in roads),
         steps=sum(sightings.steps for _, sightings in roads),
         seconds=monotonic() - started,
         seed=plan.seed,
@@ -158,13 +162,10 @@ def verdicts_of(ran: Run, judgement: Judgement) -> set[tuple[str, int]]:
     return broken | ({(ran.diagnosis.problem, -2)} if ran.diagnosis else set())
 
 
-def decide(
-    suite: Suite, rule: AnyRule, sightings: Sightings, progress: Progress, *, quick: bool, shrinks: int = MOST_SHRINKS
-) -> RuleVerdict:
+def decide(suite: Suite, rule: AnyRule, sightings: Sightings, progress: Progress, shrinks: int) -> RuleVerdict:
     """Say the verdict of one rule."""
     reached = {situation: sightings.reached[rule.id, situation] for situation in rule.situations}
     if candidates := sightings.broken.get(rule.id):
-        shrinks = min(shrinks, WHOLE_ROAD_SHRINKS) if quick else shrinks
         examples = shrink_all(suite, rule, best(candidates), shrinks, progress)
         return RuleVerdict(rule, Verdict.FAIL, reached, examples, following(suite, rule, examples))
     enough = ENOUGH[rule.about]

@@ -108,6 +108,9 @@ def print_heading(report: Report, printer: Printer) -> None:
         printer.line("  ", (shown(line), "dim"))
     ran = f"{counted(report.scenarios, 'scenario')}, {counted(report.steps, 'step')} in {report.seconds:.1f} s"
     printer.line("  ", (f"{ran} · {report.budget} budget, seed {report.seed}", "dim"))
+    if report.unsupported:
+        left_out = counted(report.unsupported, "more scenario")
+        printer.line("  ", (f"{left_out} could not be said in its messages, and said nothing of it", "dim"))
 
 
 def print_rules(verdicts: Sequence[RuleVerdict], printer: Printer) -> None:

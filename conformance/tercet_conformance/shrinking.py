@@ -123,7 +123,7 @@ def weight(scenario: Scenario) -> tuple[int, ...]:
         sum(step.system is not None for step in steps),
         sum(plainness(configuration)),
         sum(len(message.content) for message in messages)
-        + sum(reply.length + len(reply.ends) for step in steps for reply in step.replies),
+        + sum(reply.length + len(reply.ends) + len(reply.blank or "") for step in steps for reply in step.replies),
         *plainness(configuration),
     )
 

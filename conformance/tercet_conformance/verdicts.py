@@ -66,12 +66,13 @@ class RuleVerdict:
 
 @frozen
 class Report:
-    """All that a run says."""
+    """All that a run says; ``unsupported`` counts scenarios that cannot be said in the implementation's messages."""
 
     description: Description
     verdicts: tuple[RuleVerdict, ...]
     diagnoses: tuple[tuple[Diagnosis, Scenario | None], ...] = ()
     scenarios: int = 0
+    unsupported: int = 0
     steps: int = 0
     seconds: float = 0.0
     seed: int = 0
