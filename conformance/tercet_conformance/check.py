@@ -28,7 +28,7 @@ from tercet_spec.rules import RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
 
 MOST_COUNTEREXAMPLES = 5
-MOST_SHRINKS = 10
+MOST_SHRINKS = 8
 WHOLE_ROAD_SHRINKS = 2
 INTERRUPTED_SHRINKS = 1
 ENOUGH: dict[type[Moment], int] = {Configured: 1, Step: 5}

@@ -26,7 +26,7 @@ from tercet_spec.scenarios import Append, Scenario, Step
 from tercet_spec.vocabulary import Configuration, TokenCounter
 
 StillBroken = Callable[[Scenario], bool]
-MOST_RUNS = 1000
+MOST_RUNS = 800
 """How often one scenario is run at most to shrink it."""
 
 
