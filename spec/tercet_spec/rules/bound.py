@@ -98,12 +98,7 @@ def by_counter(step: Step, text: str, answer: str) -> bool:
             for trimmed in trimmings(answer):
                 fits = length(text, character) <= room
                 more = trimmed[: len(text) + 1]
-                if (
-                    trimmed.startswith(text)
-                    and text not in kept
-                    and fits
-                    and length(more, character) > room
-                ):
+                if trimmed.startswith(text) and text not in kept and fits and length(more, character) > room:
                     return True
     return False
 
