@@ -145,6 +145,8 @@ class Growth(RuleBasedStateMachine):
         if isinstance(plan, Ask):
             assert (plan.messages, plan.so_far) == (right.given, right.so_far)
             assert plan.as_measured == Send(right.request)
+            if ways.commits:
+                branch.ledger = plan.as_measured.ledger
             try:
                 plan = plan.answer(ways.text)
             except SummaryRefused:
@@ -187,7 +189,7 @@ class Growth(RuleBasedStateMachine):
         branch = self.branch(number)
         del branch.history[length:]
         branch.summary = None
-        self.step(branch, ways)
+        self.step(branch, evolve(ways, commits=True))  # a ledger trusts what a later summary covers
 
     @rule(number=NUMBERS, at=NUMBERS, message=MESSAGES, ways=WAYS)
     def edit(self, number: int, at: int, message: Message, ways: Ways) -> None:

@@ -120,3 +120,8 @@ def test_a_history_that_grows_copies_nothing_and_a_fork_copies() -> None:
     one, other = history.extended([3]), history.extended([4])
     assert one.shared is history.shared
     assert other.shared is not history.shared
+
+
+def test_a_history_of_messages_holds_them_all() -> None:
+    messages = [Message("user", "Hello.", id="1"), Message("assistant", "Hello.", id="2")]
+    assert list(History(messages)) == messages

@@ -64,4 +64,4 @@ CHAT: Dialect[Mapping[str, Any]] = Dialect(
     texts=chat_texts,
     user=lambda text: {"role": "user", "content": text},
 )
-"""Chat dicts, as most providers' APIs take them."""
+"""Chat dicts in the form of OpenAI's chat completions: calls under ``tool_calls``, a result in a tool message."""

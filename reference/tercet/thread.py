@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, overload
 
-from attrs import evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from tercet.configuration import Summarization
 from tercet.ledger import Ledger
@@ -36,7 +36,7 @@ class History(Sequence[M]):
     """A sequence that grows by sharing: ``extended`` costs what is new, and leaves this one as it was."""
 
     shared: list[M] = field(factory=list, repr=False)
-    length: int = 0
+    length: int = Factory(lambda self: len(self.shared), takes_self=True)
 
     def extended(self, messages: Iterable[M]) -> "History[M]":
         """Return a history that goes on with more messages."""
