@@ -125,7 +125,8 @@ def decide(
 
     ``summary`` is the stored one, ``system`` the system prompt. ``ledger`` is the one that an
     earlier decision on the same thread returned; without it, or where the messages after the
-    summary are not the same, it is built anew. Raises HistoryRefused and CounterRefused.
+    summary are not the same, it is built anew. What the summary covers is not compared: hand in no
+    ledger after an edit there. Raises HistoryRefused and CounterRefused.
     """
     known = carried_on(summarization, ledger)
     anchor = None if summary is None else known.position(summary.through)
