@@ -193,7 +193,7 @@ class Play:
             raise ExampleError(f"two pictures: {pictures}")
         items = parse(pictures[0]).items
         first = len(self.history) - len([item for item in items if isinstance(item, Written)])
-        stands = standing(self.history, self.summary, self.configuration, self.description)
+        stands = standing(self.history, pair(self.history), self.summary, self.configuration, self.description)
         start = stands.start if stands else 0
         if first != start or (Mark("[S]") in items) != bool(stands):
             raise ExampleError(f"{pictures[0]!r} is no picture of this thread: it begins with message {start + 1}")
@@ -212,7 +212,7 @@ class Play:
     def rightly(self, step: Step) -> Sequence[str]:
         """Write down a step that keeps every rule."""
         pairs = pair(self.history)
-        stands = standing(self.history, self.summary, self.configuration, self.description)
+        stands = standing(self.history, pair(self.history), self.summary, self.configuration, self.description)
         request = as_sent(step.system, self.history, pairs, stands, self.description)
         size = measure(request, self.configuration, self.description)
         start = stands.start if stands else opening(self.history)
@@ -223,7 +223,7 @@ class Play:
     def naturally(self, step: Step, cut: int | None) -> Sequence[str]:
         """Write down a step that covers the messages before a cut, or fires at nothing if there is none."""
         pairs = pair(self.history)
-        stands = standing(self.history, self.summary, self.configuration, self.description)
+        stands = standing(self.history, pair(self.history), self.summary, self.configuration, self.description)
         head = ["s"] * (step.system is not None) + numbers(range(opening(self.history)))
         start = stands.start if stands else opening(self.history)
         clauses: list[str] = []

@@ -31,6 +31,9 @@ class Passing:
     def configure(self, configuration: Configuration) -> None:
         self.inner.configure(configuration)
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
 
 class Dropping(Passing):
     """Sends no system prompt."""

@@ -24,13 +24,14 @@ RIGHT = [entry for entry in ENTRIES if entry.kind == "right"]
 MUSTS = [rule.id for rule in RULES if rule.level is Level.MUST]
 SCENARIOS = 600
 """Generated for each wrong one, at most; it is caught in fewer."""
-JUDGED_BY_ALL = 60
+JUDGED_BY_ALL = 150
 """Of these, so many are judged by all rules, to see what else the fault breaks."""
 UNBLAMED = 1500
 """Generated for each right one, which keeps every rule in all of them."""
 
 NEVER_ALONE = {
     "bound.stored": "a text over the bound is sent too (bound.sent), or the key holds what was not sent (key.through)",
+    "compress.once-only": "a covered message is none of the tail's: compress.span says what the compressor is given",
     "trigger.tokens": "where the system prompt or the summary alone would decide as well, a miscount is as-sent's",
     "trigger.messages": "where the system prompt or the summary alone would decide as well, a miscount is as-sent's",
     "trigger.fires": "where another measure, or a miscount, would not fire either, what does not fire is theirs",

@@ -52,7 +52,7 @@ class Ways:
 
     def configuration(self, history: Sequence[Message], summary: Summary | None) -> Configuration:
         unlimited = Configuration(Trigger(self.kind, 1), self.keep_recent, self.most, self.counter)
-        stands = standing(history, summary, unlimited, DESCRIPTION)
+        stands = standing(history, pair(history), summary, unlimited, DESCRIPTION)
         request = as_sent(self.system, history, pair(history), stands, DESCRIPTION)
         limit = max(1, measure(request, unlimited, DESCRIPTION) - self.past)
         return evolve(unlimited, trigger=Trigger(self.kind, limit))
@@ -86,7 +86,7 @@ def expected(
 ) -> Expected:
     """Put the spec's definitions together, naively."""
     pairs = pair(history)
-    stands = standing(history, summary, configuration, DESCRIPTION)
+    stands = standing(history, pairs, summary, configuration, DESCRIPTION)
     start = stands.start if stands else opening(history)
     request = as_sent(system, history, pairs, stands, DESCRIPTION)
     usable = usable_cuts(history, pairs, start, configuration.keep_recent)

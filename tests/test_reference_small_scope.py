@@ -118,7 +118,7 @@ def cases(blanks: Sequence[Message], pairs: Pairs) -> Iterator[Case]:
         return Cut(cut, pick(given), request(Standing(NEW, cut)), Summary(NEW, f"h{cut - 1}"))
 
     for stored in (None, *STORES[: len(blanks)]):
-        stands = standing(blanks, stored, always, DESCRIPTION)
+        stands = standing(blanks, pairs, stored, always, DESCRIPTION)
         start = stands.start if stands else 0
         usable = [usable_cuts(blanks, pairs, start, keep) for keep in KEEPS]
         cuts = tuple(expected(start, cuts[-1]) if cuts else None for cuts in usable)

@@ -23,7 +23,7 @@ from tercet_conformance.shrinking import shrink
 from tercet_conformance.suite import Suite, applicable, whole_road
 from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict
 from tercet_spec.judgement import Judgement
-from tercet_spec.moments import Configured, Moment, Step
+from tercet_spec.moments import Configured
 from tercet_spec.rules import RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
 
@@ -31,7 +31,7 @@ MOST_COUNTEREXAMPLES = 5
 MOST_SHRINKS = 8
 WHOLE_ROAD_SHRINKS = 2
 INTERRUPTED_SHRINKS = 1
-ENOUGH: dict[type[Moment], int] = {Configured: 1, Step: 5}
+ENOUGH_REFUSALS, ENOUGH = 1, 5
 """How often each situation of a rule must be reached for it to pass: every refusal is tried, steps are sampled."""
 Progress = Callable[[str, int, int], None]
 
@@ -164,11 +164,11 @@ def verdicts_of(ran: Run, judgement: Judgement) -> set[tuple[str, int]]:
 
 def decide(suite: Suite, rule: AnyRule, sightings: Sightings, progress: Progress, shrinks: int) -> RuleVerdict:
     """Say the verdict of one rule."""
-    reached = {situation: sightings.reached[rule.id, situation] for situation in rule.situations}
+    reached = {s: sightings.reached[rule.id, s] for s in rule.asked_of(suite.capabilities)}
     if candidates := sightings.broken.get(rule.id):
         examples = shrink_all(suite, rule, best(candidates), shrinks, progress)
         return RuleVerdict(rule, Verdict.FAIL, reached, examples, following(suite, rule, examples))
-    enough = ENOUGH[rule.about]
+    enough = ENOUGH_REFUSALS if rule.about is Configured else ENOUGH
     seldom = [f"{situation} ({times} of {enough} times)" for situation, times in reached.items() if times < enough]
     if not seldom:
         return RuleVerdict(rule, Verdict.PASS, reached)

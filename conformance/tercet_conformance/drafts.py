@@ -4,20 +4,26 @@ The reference runs along, so that a macro knows how large the next request will 
 scenarios go; it has no say in how they are judged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from attrs import evolve, frozen
 
 from tercet import Ask, Thread
 from tercet_conformance.adapters.reference import ReferenceSession, summarization
-from tercet_conformance.driver import ScriptedHost, perform
-from tercet_spec.requests import measure
+from tercet_conformance.driver import Performance, ScriptedHost
+from tercet_spec.requests import measure, opening, position_of
 from tercet_spec.scenarios import (
     Answer,
     Append,
+    BeginTurn,
+    Checkpoint,
     Configure,
+    EndTurn,
     Operation,
+    PlacedNote,
     Reply,
+    Restore,
     Scenario,
     Step,
     call_arguments,
@@ -55,7 +61,8 @@ class Draft:
         self.open_calls: list[str | None] = []
         self.host = ScriptedHost()
         thread = Thread(summarization(configuration, "code point"))
-        self.session = ReferenceSession(thread, self.host, "code point")
+        self.session = ReferenceSession(thread, self.host, "code point", 2 if self.can("attempts") else 1)
+        self.performance = Performance(self.session, self.host)
 
     def can(self, capability: Capability) -> bool:
         """Tell whether the implementation that this scenario is for declares a capability."""
@@ -64,16 +71,52 @@ class Draft:
     def perform(self, operation: Operation) -> None:
         """Add an operation, and let the reference run along."""
         self.operations.append(operation)
-        perform(self.session, self.host, operation, "")
+        self.performance.perform(operation, "")
 
     def append(self, *messages: Message) -> None:
         """Add messages to the history."""
         if messages:
             self.perform(Append(messages))
 
-    def step(self, replies: Sequence[Reply] = (), answers: Sequence[Answer] = ()) -> None:
+    def step(
+        self,
+        replies: Sequence[Reply] = (),
+        answers: Sequence[Answer] = (),
+        notes: Sequence[PlacedNote] = (),
+        pending: Sequence[str | None] = (),
+    ) -> None:
         """Take a model step."""
-        self.perform(Step(self.style.system, tuple(replies), tuple(answers)))
+        self.perform(Step(self.style.system, tuple(replies), tuple(answers), tuple(notes), tuple(pending)))
+
+    @contextmanager
+    def turn(self, *, blocked: bool) -> Iterator[None]:
+        """Begin a turn, and end it; calls that were made in a blocked one are gone with it."""
+        self.perform(BeginTurn())
+        calls = list(self.open_calls)
+        yield
+        self.perform(EndTurn(blocked))
+        if blocked:
+            self.open_calls = calls
+
+    @contextmanager
+    def fork(self, name: str) -> Iterator[None]:
+        """Put the thread by, and go back to it."""
+        self.perform(Checkpoint(name))
+        calls = list(self.open_calls)
+        yield
+        self.perform(Restore(name))
+        self.open_calls = calls
+
+    @property
+    def history(self) -> Sequence[Message]:
+        """The history, as the reference holds it."""
+        return self.session.thread.history
+
+    def covered(self) -> range:
+        """The positions of the messages that the reference's summary covers."""
+        thread = self.session.thread
+        anchor = None if thread.summary is None else position_of(thread.history, thread.summary.through)
+        return range(0) if anchor is None else range(opening(thread.history), anchor + 1)
 
     def configure(self, configuration: Configuration) -> None:
         """Change the configuration."""

@@ -9,9 +9,10 @@
 from attrs import frozen
 
 from tercet_spec.judgement import Finding
-from tercet_spec.moments import Step
+from tercet_spec.moments import Change, Configured, Step
 from tercet_spec.notation import format_message, written_of
-from tercet_spec.pairs import Call, Result
+from tercet_spec.pairs import Call, Pairs, Result, pair
+from tercet_spec.requests import opening
 from tercet_spec.vocabulary import Message
 
 Shape = tuple[str, ...]
@@ -35,20 +36,31 @@ def kept_from(step: Step, attempt: int | None) -> int | None:
     return step.cut
 
 
+def covered_until(finding: Finding) -> int | None:
+    """The position of the first message that is not covered in the moment of a finding."""
+    moment = finding.moment
+    if isinstance(moment, Step):
+        return kept_from(moment, finding.violation.attempt)
+    if isinstance(moment, Change) and moment.key is not None:
+        return opening(moment.history) + len(moment.key.covered)
+    return None
+
+
 def draw(finding: Finding) -> Drawing | None:
     """Draw the step that a finding is about; ``None`` for a configuration."""
-    step = finding.moment
-    if not isinstance(step, Step):
+    moment = finding.moment
+    if isinstance(moment, Configured):
         return None
-    cut = kept_from(step, finding.violation.attempt)
+    cut = covered_until(finding)
+    first = opening(moment.history)
     words: list[tuple[str, str]] = []
-    for position, message in enumerate(step.history):
+    for position, message in enumerate(moment.history):
         if position == cut:
             words.append(("|", " "))
-        covered = cut is not None and step.opening <= position < cut
+        covered = cut is not None and first <= position < cut
         mark = "^" if position == finding.violation.position else "~" if covered else " "
         words.append((format_message(written_of(message)), mark))
-    if cut == len(step.history):
+    if cut == len(moment.history):
         words.append(("|", " "))
     marks = ""
     for number, (word, mark) in enumerate(words):
@@ -59,16 +71,17 @@ def draw(finding: Finding) -> Drawing | None:
 
 def shape(finding: Finding) -> Shape:
     """The shape of a counterexample: the thread's roles, its pairs with ids renamed, and the cut."""
-    step = finding.moment
-    if not isinstance(step, Step):
+    moment = finding.moment
+    if isinstance(moment, Configured):
         return (finding.rule.id, finding.violation.expected)
-    cut = kept_from(step, finding.violation.attempt)
+    cut = covered_until(finding)
+    pairs = pair(moment.history)
     names: dict[Call, str] = {}
     words: list[str] = []
-    for position, message in enumerate(step.history):
+    for position, message in enumerate(moment.history):
         words += ["|"] if position == cut else []
-        words.append(letter(message) + pair_names(step, position, names))
-    return (*words, step.outcome)
+        words.append(letter(message) + pair_names(message, position, pairs, names))
+    return (*words, moment.outcome if isinstance(moment, Step) else moment.kind)
 
 
 def letter(message: Message) -> str:
@@ -76,12 +89,11 @@ def letter(message: Message) -> str:
     return message.role[0]
 
 
-def pair_names(step: Step, position: int, names: dict[Call, str]) -> str:
+def pair_names(message: Message, position: int, pairs: Pairs, names: dict[Call, str]) -> str:
     """Name the calls that a message makes or answers by their order."""
-    message = step.history[position]
     calls = [Call(position, place) for place in range(len(message.calls))]
     for call in calls:
         names[call] = str(len(names) + 1)
-    answered = [step.pairs[Result(position, place)] for place in range(len(message.answers))]
+    answered = [pairs[Result(position, place)] for place in range(len(message.answers))]
     listed = [names[call] for call in calls] + [names[call] if call else "?" for call in answered]
     return f"({','.join(listed)})" if listed else ""

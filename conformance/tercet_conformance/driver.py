@@ -5,11 +5,12 @@ from contextlib import suppress
 from traceback import TracebackException
 from typing import Any, NoReturn
 
-from attrs import evolve, field, fields, frozen, has
+from attrs import define, evolve, field, fields, frozen, has
 
 from tercet_conformance import interrupts
 from tercet_conformance.garbage import (
     Garbage,
+    as_checkpoint,
     as_ids,
     as_messages,
     as_problems,
@@ -21,6 +22,7 @@ from tercet_conformance.garbage import (
 from tercet_conformance.interface import (
     Cancelled,
     CompressorFailed,
+    FullSession,
     Implementation,
     ModelFailed,
     Refused,
@@ -30,9 +32,25 @@ from tercet_conformance.interface import (
     Unsupported,
 )
 from tercet_spec import scenarios, trace
-from tercet_spec.scenarios import Answer, Append, Configure, Reply, Scenario, reply_text
+from tercet_spec.scenarios import (
+    OPERATIONS,
+    Answer,
+    Append,
+    BeginTurn,
+    Checkpoint,
+    Configure,
+    Edit,
+    EndTurn,
+    PlacedNote,
+    Reply,
+    Restore,
+    Scenario,
+    reply_text,
+)
 from tercet_spec.trace import Appended, Event, Failure, Opened, Requested, StepBegun, StepEnded, Summarized, Trace
-from tercet_spec.vocabulary import Configuration, Description, Message
+from tercet_spec.vocabulary import Configuration, Description, Message, Note, PendingCall, State
+
+NAMES = {kind: name for name, kind in OPERATIONS.items()}
 
 
 @frozen
@@ -73,7 +91,7 @@ class ScriptedHost:
         self.asked = 0
         self.answered = 0
         self.failures = 0
-        self.ids: set[str] = set()
+        self.usage = 0
         self.garbage: Garbage | None = None
 
     def summarize(self, given: Sequence[Message], so_far: str | None = None) -> str:
@@ -82,9 +100,10 @@ class ScriptedHost:
         if so_far is not None and not isinstance(so_far, str):
             self.refuse(Garbage(f"host.summarize was given {so_far!r} as the summary so far; it is a text or None"))
         self.asked += 1
+        self.usage = self.weight()
         reply = self.replies.pop(0) if self.replies else Reply()
         text = None if reply.failure else reply_text(reply, self.asked)
-        self.events.append(Summarized(tuple(given), so_far, text, reply.failure))
+        self.events.append(Summarized(tuple(given), so_far, text, reply.failure, self.usage))
         if text is None:
             self.fail(reply.failure, CompressorFailed("the compressor failed, as scripted"))
         if reply.blank is not None:
@@ -95,9 +114,10 @@ class ScriptedHost:
         """Answer as the model, by the script."""
         request = self.accepted(request, "host.answer")
         self.answered += 1
+        self.usage = self.weight()
         answer = self.answers.pop(0) if self.answers else Answer()
         message = None if answer.failure else answer.message or Message("assistant", f"n{self.answered}z")
-        self.events.append(Requested(tuple(request), message, answer.failure))
+        self.events.append(Requested(tuple(request), message, answer.failure, self.usage))
         if message is None:
             self.fail(answer.failure, ModelFailed("the model failed, as scripted"))
         return message
@@ -114,15 +134,9 @@ class ScriptedHost:
         self.garbage = garbage
         raise garbage
 
-    def stored(self, ids: Sequence[str]) -> tuple[str, ...]:
-        """Take the stored ids of new messages: each is new to the thread."""
-        for stored_id in ids:
-            if stored_id in self.ids:
-                raise Garbage(
-                    f"a second message is stored under the id {stored_id!r}; stored ids are unique in a thread"
-                )
-            self.ids.add(stored_id)
-        return tuple(ids)
+    def weight(self) -> int:
+        """Say what a call reports: each of twenty in a row another power of four, so that a sum tells them apart."""
+        return 1 << 2 * ((self.asked + self.answered) % 20)
 
     def fail(self, failure: Failure | None, error: Exception) -> NoReturn:
         """Raise what a scripted failure is."""
@@ -139,7 +153,8 @@ def run(implementation: Implementation, description: Description, scenario: Scen
     """
     interrupts.forget()
     host = ScriptedHost()
-    diagnosis = unsupported = session = None
+    diagnosis = unsupported = None
+    session: FullSession | None = None
     operation = "open"
     try:
         try:
@@ -150,9 +165,10 @@ def run(implementation: Implementation, description: Description, scenario: Scen
             return Run(Trace(description, tuple(host.events)))
         unchanged(configuration, scenario.configuration)
         host.events.append(Opened(scenario.configuration, as_state(session.state()).warnings))
+        performance = Performance(session, host)
         for number, step in enumerate(scenario.operations, 1):
-            operation = f"operation {number} ({type(step).__name__.lower()})"
-            diagnosis = perform(session, host, step, operation)
+            operation = f"operation {number} ({NAMES[type(step)]})"
+            diagnosis = performance.perform(step, operation)
             if diagnosis:
                 break
     except Unsupported as error:
@@ -229,62 +245,174 @@ def close(session: Session | None) -> None:
         end()
 
 
-def perform(session: Session, host: ScriptedHost, operation: scenarios.Operation, name: str) -> Diagnosis | None:
-    """Perform one operation and record what it did."""
-    given: scenarios.Operation = copied(operation)
-    diagnosis = None
-    match given:
-        case Append(messages):
-            ids = host.stored(as_ids(session.append(messages), len(messages)))
-            unchanged(given, operation)
-            host.events.append(Appended(tuple(evolve(m, id=i) for m, i in zip(messages, ids, strict=True))))
-        case Configure(configuration):
-            try:
-                session.configure(configuration)
-            except Refused as refused:
-                host.events.append(trace.Refused(configuration, as_problems(refused.problems)))
-            else:
-                host.events.append(Opened(configuration, as_state(session.state()).warnings))
-        case scenarios.Step():
-            diagnosis = take_step(session, host, given, name)
-    unchanged(given, operation)
-    return diagnosis
+@define
+class Performance:
+    """A session, and what is known of its thread while a scenario is performed.
 
+    ``began`` is the history when the turn that is under way began.
+    """
 
-def take_step(session: Session, host: ScriptedHost, step: scenarios.Step, name: str) -> Diagnosis | None:
-    """Take one model step; the host's own failures may pass through it, as they are or as another error."""
-    host.replies, host.answers, host.failures = list(step.replies), list(step.answers), 0
-    host.events.append(StepBegun(as_state(session.state()), step.system, step.notes, step.pending))
-    answered = host.answered
-    returned: object
-    try:
-        returned = session.step(step.system, step.notes, step.pending)
-    except (CompressorFailed, ModelFailed):
-        returned = StepEnd("failed")
-    except Suspended:
-        returned = StepEnd("suspended")
-    except Cancelled:
-        returned = StepEnd("cancelled")
-    except Unsupported:
-        raise
-    except Exception:
-        if not host.failures or host.garbage is not None:
+    session: FullSession
+    host: ScriptedHost
+    history: tuple[Message, ...] = ()
+    began: tuple[Message, ...] | None = None
+    checkpoints: dict[str, tuple[str, tuple[Message, ...]]] = field(factory=dict)
+
+    def perform(self, operation: scenarios.Operation, name: str) -> Diagnosis | None:
+        """Perform one operation and record what it did."""
+        given: scenarios.Operation = copied(operation)
+        diagnosis = None
+        match given:
+            case Append(messages):
+                ids = self.stored(as_ids(self.session.append(messages), len(messages)))
+                unchanged(given, operation)
+                stored = tuple(evolve(message, id=i) for message, i in zip(messages, ids, strict=True))
+                self.history += stored
+                self.record(Appended(stored))
+            case Configure(configuration):
+                self.configure(configuration)
+            case scenarios.Step():
+                diagnosis = self.take_step(given, name)
+            case BeginTurn():
+                self.end_turn(blocked=False)
+                self.record(trace.TurnBegun(self.state()))
+                self.began = self.history
+                self.session.begin_turn()
+            case EndTurn(blocked):
+                self.end_turn(blocked=blocked)
+            case Checkpoint(label):
+                shown = self.state()
+                self.checkpoints[label] = (as_checkpoint(self.session.checkpoint()), self.history)
+                self.record(trace.Checkpointed(label, shown))
+            case Restore(label):
+                self.restore(label)
+            case Edit():
+                self.edit(given)
+        unchanged(given, operation)
+        return diagnosis
+
+    def record(self, event: Event) -> None:
+        """Add to the trace."""
+        self.host.events.append(event)
+
+    def state(self) -> State:
+        """Look at the thread."""
+        return as_state(self.session.state())
+
+    def stored(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """Take the stored ids of new messages: no two messages of a history have the same."""
+        held = {message.id for message in self.history}
+        for stored_id in ids:
+            if stored_id in held:
+                raise Garbage(
+                    f"a second message is stored under the id {stored_id!r}; stored ids are unique in a thread"
+                )
+            held.add(stored_id)
+        return tuple(ids)
+
+    def configure(self, configuration: Configuration) -> None:
+        """Change the configuration."""
+        try:
+            self.session.configure(configuration)
+        except Refused as refused:
+            self.record(trace.Refused(configuration, as_problems(refused.problems)))
+        else:
+            self.record(Opened(configuration, self.state().warnings))
+
+    def end_turn(self, *, blocked: bool) -> None:
+        """End the turn that is under way, if there is one."""
+        if self.began is None:
+            return
+        before = self.state()
+        self.session.end_turn(blocked)
+        self.history, self.began = self.began if blocked else self.history, None
+        self.record(trace.TurnEnded(blocked, before, self.state()))
+
+    def restore(self, label: str) -> None:
+        """Go back to a checkpoint, if there is one of this name."""
+        self.end_turn(blocked=False)
+        if label not in self.checkpoints:
+            return
+        before = self.state()
+        named, self.history = self.checkpoints[label]
+        self.session.restore(named)
+        self.record(trace.Restored(label, before, self.state()))
+
+    def edit(self, edit: Edit) -> None:
+        """Let another party edit the history, if it holds such messages."""
+        self.end_turn(blocked=False)
+        first, last = edit.first, edit.first + (edit.count if edit.content is None else 1)
+        if not 0 <= first < min(last, len(self.history)):
+            return
+        rewritten = [] if edit.content is None else [evolve(self.history[first], content=edit.content)]
+        before = self.state()
+        self.history = (*self.history[:first], *rewritten, *self.history[last:])
+        self.session.edit(copied(self.history))
+        self.record(trace.Edited(self.history, before, self.state()))
+
+    def take_step(self, step: scenarios.Step, name: str) -> Diagnosis | None:
+        """Take one model step; the host's own failures may pass through it, as they are or as another error."""
+        host = self.host
+        host.replies, host.answers, host.failures = list(step.replies), list(step.answers), 0
+        notes, pending = self.placed(step.notes), self.named(step.pending)
+        self.record(StepBegun(self.state(), step.system, notes, pending))
+        began = len(host.events)
+        end = as_step_end(self.stepped(step.system, copied(notes), copied(pending)))
+        answers = [event.answer for event in host.events[began:] if isinstance(event, Requested)]
+        if end.outcome == "committed":
+            self.commit(end, answers)
+        self.record(StepEnded(end.outcome, self.state(), end.attempt, end.answer_id))
+        if end.outcome != "committed" and not host.failures:
+            return Diagnosis(name, f"the step ended as {end.outcome} where nothing was scripted to fail")
+        return None
+
+    def stepped(self, system: str | None, notes: tuple[Note, ...], pending: tuple[PendingCall, ...]) -> object:
+        """Return what the implementation's step returns, or how it ended that raised."""
+        returned: object
+        try:
+            returned = self.session.step(system, notes, pending)
+        except (CompressorFailed, ModelFailed):
+            returned = StepEnd("failed")
+        except Suspended:
+            returned = StepEnd("suspended")
+        except Cancelled:
+            returned = StepEnd("cancelled")
+        except Unsupported:
             raise
-        returned = StepEnd("failed")
-    if host.garbage is not None:
-        raise host.garbage
-    end = as_step_end(returned)
-    if end.outcome == "committed":
-        if host.answered == answered:
+        except Exception:
+            if not self.host.failures or self.host.garbage is not None:
+                raise
+            returned = StepEnd("failed")
+        if self.host.garbage is not None:
+            raise self.host.garbage
+        return returned
+
+    def commit(self, end: StepEnd, answers: Sequence[Message | None]) -> None:
+        """Take the answer of a committed step into the history; raises Garbage."""
+        if not answers:
             raise Garbage("step committed without a call of host.answer; a step asks the model for its answer")
-        if end.attempt is not None and not 0 <= end.attempt < host.answered - answered:
-            raise Garbage(
-                f"step returned the attempt {end.attempt}; host.answer was called {host.answered - answered} times"
-            )
+        if end.attempt is not None and not 0 <= end.attempt < len(answers):
+            raise Garbage(f"step returned the attempt {end.attempt}; host.answer was called {len(answers)} times")
         if end.answer_id is None:
             raise Garbage("step committed without answer_id; name the stored id of the model's answer")
-        host.stored((end.answer_id,))
-    host.events.append(StepEnded(end.outcome, as_state(session.state()), end.attempt, end.answer_id))
-    if end.outcome != "committed" and not host.failures:
-        return Diagnosis(name, f"the step ended as {end.outcome} where nothing was scripted to fail")
-    return None
+        answer = answers[-1 if end.attempt is None else end.attempt]
+        self.stored((end.answer_id,))
+        if answer is not None:
+            self.history += (evolve(answer, id=end.answer_id),)
+
+    def placed(self, notes: Sequence[PlacedNote]) -> tuple[Note, ...]:
+        """Name the stored message that each note follows."""
+        places = [max(0, len(self.history) - note.back) for note in notes]
+        return tuple(
+            Note(self.history[place - 1].id if place else None, note.message)
+            for note, place in zip(notes, places, strict=True)
+        )
+
+    def named(self, ids: Sequence[str | None]) -> tuple[PendingCall, ...]:
+        """Name the latest call of each id by its message and its place there; none where there is no such call."""
+        calls = {
+            call.id: PendingCall(message.id or "", place)
+            for message in self.history
+            for place, call in enumerate(message.calls)
+        }
+        return tuple(calls[call_id] for call_id in ids if call_id in calls)

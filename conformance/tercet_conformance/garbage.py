@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any, get_args
 
-from tercet_conformance.interface import Session, StepEnd
+from tercet_conformance.interface import FullSession, StepEnd
 from tercet_spec.trace import Outcome
 from tercet_spec.vocabulary import Message, Role, State, Summary, ToolCall
 
@@ -63,13 +63,30 @@ def as_messages(messages: object, what: str) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def as_session(session: Any, capabilities: Collection[str]) -> Session:
+METHODS = {
+    "configure": ("configure",),
+    "turns": ("begin_turn", "end_turn"),
+    "checkpoint": ("checkpoint", "restore"),
+    "edit": ("edit",),
+}
+"""The methods that a session has where a capability is declared."""
+
+
+def as_session(session: Any, capabilities: Collection[str]) -> FullSession:
     """Take the session that open returned; raises Garbage."""
-    methods = ("append", "step", "state", *(["configure"] if "configure" in capabilities else []))
-    if lacking := [method for method in methods if not callable(getattr(session, method, None))]:
+    declared = [method for capability, methods in METHODS.items() if capability in capabilities for method in methods]
+    lacking = [m for m in ("append", "step", "state", *declared) if not callable(getattr(session, m, None))]
+    if lacking:
         raise Garbage(f"open returned {kind_of(session)}, which has no {' and no '.join(lacking)}")
-    taken: Session = session
+    taken: FullSession = session
     return taken
+
+
+def as_checkpoint(checkpoint: object) -> str:
+    """Take what names a checkpoint; raises Garbage."""
+    if not isinstance(checkpoint, str):
+        raise Garbage(f"checkpoint returned {described(checkpoint)}; it returns a text that names it")
+    return checkpoint
 
 
 def as_texts(texts: object, what: str) -> tuple[str, ...]:

@@ -48,6 +48,11 @@ class Unsupported(Exception):
 class Host(Protocol):
     """The suite, to an implementation: it plays the compressor and the model."""
 
+    @property
+    def usage(self) -> int:
+        """The tokens that the latest call of either method reported, however it ended."""
+        ...
+
     def summarize(self, given: Sequence[Message], so_far: str | None = None) -> str:
         """Answer as the compressor.
 
@@ -97,7 +102,31 @@ class Session(Protocol):
         ...
 
     def configure(self, configuration: Configuration) -> None:
-        """Change the configuration. Raises Refused."""
+        """Change the configuration; needed where ``configure`` is declared. Raises Refused."""
+        ...
+
+
+class FullSession(Session, Protocol):
+    """What a session can be asked besides, each where its capability is declared."""
+
+    def begin_turn(self) -> None:
+        """Begin a turn (``turns``)."""
+        ...
+
+    def end_turn(self, blocked: bool) -> None:
+        """End the turn; a block removes its messages and restores the key (``turns``)."""
+        ...
+
+    def checkpoint(self) -> str:
+        """Put the thread by as it is, and return what names it (``checkpoint``)."""
+        ...
+
+    def restore(self, checkpoint: str) -> None:
+        """Put the thread back to what it was then; that may happen more than once (``checkpoint``)."""
+        ...
+
+    def edit(self, history: Sequence[Message]) -> None:
+        """Take what another party made of the stored history: messages with their stored ids (``edit``)."""
         ...
 
 

@@ -58,7 +58,7 @@ def as_rule(macro: Macro) -> Any:
 
     def play(self: ScenarioMachine, **numbers: int) -> None:
         if self.draft is not None:
-            macro.perform(self.draft, **numbers)
+            macro.play_with(self.draft, numbers)
 
     play.__name__ = macro.name
     return rule(**strategies(macro.parameters))(play)  # type: ignore[no-untyped-call]

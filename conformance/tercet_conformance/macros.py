@@ -9,8 +9,8 @@ from random import Random
 from attrs import evolve, frozen
 
 from tercet_conformance.drafts import Draft, Style, changed
-from tercet_spec.notation import DEFAULT_SYSTEM
-from tercet_spec.scenarios import Answer, Reply, Scenario
+from tercet_spec.notation import DEFAULT_SYSTEM, REWRITTEN
+from tercet_spec.scenarios import Answer, Edit, PlacedNote, Reply, Restore, Scenario
 from tercet_spec.vocabulary import Capability, Configuration, Message, TokenCounter, Trigger
 
 FILLS = ("x", "x", "é", "漢", "😀")
@@ -19,15 +19,21 @@ ID_STYLES = ("fresh", "by turn", "constant", "empty", "missing")
 
 @frozen
 class Macro:
-    """A move: its parameters, each a range of whole numbers, and what it does with them."""
+    """A move: its parameters, each a range of whole numbers, what it does with them, and what that takes."""
 
     name: str
     parameters: Mapping[str, tuple[int, int]]
     perform: Callable[..., None]
+    needs: frozenset[Capability] = frozenset()
 
     def play(self, draft: Draft, random: Random) -> None:
-        """Perform it with numbers drawn from a seeded generator."""
-        self.perform(draft, **{name: random.randint(*limits) for name, limits in self.parameters.items()})
+        """Play it with numbers drawn from a seeded generator."""
+        self.play_with(draft, {name: random.randint(*limits) for name, limits in self.parameters.items()})
+
+    def play_with(self, draft: Draft, numbers: Mapping[str, int]) -> None:
+        """Perform it, if the implementation that the scenario is for can do what it takes."""
+        if self.needs <= draft.style.capabilities:
+            self.perform(draft, **numbers)
 
 
 def fill(draft: Draft, past: int, role: int, last: int) -> None:
@@ -130,8 +136,6 @@ def fail_then_retry(draft: Draft, kind: int, past: int, more: int) -> None:
 
 def long_summary(draft: Draft, past: int, over: int, fill_with: int, ends: int) -> None:
     """Fire with a summary about as long as the bound."""
-    if not draft.can("bound"):
-        return
     grow(draft, past)
     character = FILLS[fill_with % len(FILLS)]
     units = {"x": 1, "é": 1, "漢": 1, "😀": 1}[character]
@@ -142,8 +146,6 @@ def long_summary(draft: Draft, past: int, over: int, fill_with: int, ends: int) 
 
 def by_other_measure(draft: Draft, fill_with: int, over: int) -> None:
     """Fire with a summary whose bound falls elsewhere in UTF-16 units, UTF-8 bytes, or by the tokenCounter."""
-    if not draft.can("bound"):
-        return
     grow(draft, 1)
     character = ("😀", "é", "漢", "x")[fill_with % 4]
     maximum, counter = draft.configuration.max_summary_tokens, draft.configuration.token_counter
@@ -155,11 +157,9 @@ def by_other_measure(draft: Draft, fill_with: int, over: int) -> None:
 
 def configure(draft: Draft, what: int, value: int) -> None:
     """Change the configuration in the middle of a thread."""
-    if not draft.can("configure"):
-        return
     now = draft.configuration
     match what % 3:
-        case 0:
+        case 0 if draft.can("bound"):
             draft.configure(changed(now, max_summary_tokens=32 + value))
         case 1:
             draft.configure(changed(now, keep_recent=1 + value % 5))
@@ -171,8 +171,6 @@ def configure(draft: Draft, what: int, value: int) -> None:
 
 def raise_keep_recent(draft: Draft, by: int) -> None:
     """Fire, then raise keepRecent past the tail, and the limit so that the summary stands."""
-    if not draft.can("configure"):
-        return
     grow(draft, 1)
     draft.step()
     raised = changed(draft.configuration, keep_recent=draft.configuration.keep_recent + by)
@@ -183,8 +181,6 @@ def raise_keep_recent(draft: Draft, by: int) -> None:
 
 def lower_bound(draft: Draft, over: int, fill_with: int) -> None:
     """Keep a summary as long as the bound, then lower the bound under it."""
-    if not (draft.can("configure") and draft.can("bound")):
-        return
     draft.configure(changed(draft.configuration, max_summary_tokens=40))
     grow(draft, 1)
     draft.step([Reply(160 + over, FILLS[fill_with % len(FILLS)])])
@@ -210,6 +206,97 @@ def no_usable_cut(draft: Draft, calls: int) -> None:
     draft.step()
 
 
+def retry(draft: Draft, failures: int, past: int, fails_first: int) -> None:
+    """Let the model fail once or more after a firing, for an implementation that tries again."""
+    grow(draft, past)
+    draft.step([Reply(failure="failed")] if fails_first else [], [Answer(failure="failed")] * failures)
+    draft.append(draft.speak("user"))
+    draft.step()
+
+
+def turn(draft: Draft, blocked: int, past: int, steps: int, calls: int) -> None:
+    """Take a whole turn that fires, kept or blocked, and go on after it."""
+    with draft.turn(blocked=bool(blocked)):
+        draft.append(draft.speak("user"))
+        for number in range(steps):
+            grow(draft, past)
+            message = draft.call(calls) if calls and number == 0 else None
+            draft.step(answers=[Answer(message)] if message else [])
+            if message:
+                draft.append(*[result for _ in range(calls) if (result := draft.answer_call(0))])
+    draft.append(*[draft.speak("user") for _ in range(1 + past)])
+    draft.step()
+
+
+def fork(draft: Draft, past: int, before: int, again: int) -> None:
+    """Put a thread by, let it fire, go back, and let it grow otherwise."""
+    if before:
+        grow(draft, 1)
+        draft.step()
+    with draft.fork("x"):
+        grow(draft, past)
+        draft.step()
+    draft.append(draft.speak("user"))
+    draft.step()
+    if again:
+        grow(draft, 1)
+        draft.step()
+        draft.perform(Restore("x"))
+        draft.step()
+
+
+def edit(draft: Draft, what: int, where: int, count: int) -> None:
+    """Let another party remove or rewrite messages: covered ones, all after the summary, or some of the tail."""
+    grow(draft, 1)
+    draft.step()
+    draft.append(draft.speak("user"))
+    covered, end = draft.covered(), len(draft.history)
+    if what == 0 and covered:
+        draft.perform(Edit(covered[where % len(covered)], count))
+    elif what == 1 and covered and draft.can("exact-input"):
+        draft.perform(Edit(covered[where % len(covered)], content=REWRITTEN))
+    elif what == 2 and covered:
+        draft.perform(Edit(covered.stop, end - covered.stop))
+    elif what == 3 and covered:
+        draft.perform(Edit(covered[-1], count))
+    else:
+        draft.perform(Edit(max(0, end - 1 - where % 3), 1))
+    draft.step()
+    if count == 2:
+        grow(draft, 1)
+    draft.append(draft.speak("user"))
+    draft.step()
+
+
+def step_with_notes(draft: Draft, past: int, back: int, second: int, role: int) -> None:
+    """Take a step for which another middleware puts messages into the request."""
+    grow(draft, past)
+    places = (back, second) if second < 4 else (back,)
+    notes = [PlacedNote(draft.speak("system" if role else "user"), place) for place in places]
+    draft.step(notes=notes)
+    draft.append(draft.speak("user"))
+    draft.step(notes=notes[:1])
+
+
+def step_with_pending(draft: Draft, calls: int, past: int, interim: int, before: int) -> None:
+    """Grow past the limit while a call is pending, answered so far or not."""
+    draft.append(*[draft.speak("user") for _ in range(before)], draft.call(calls))
+    pending = draft.open_calls[-1]
+    if interim:
+        draft.append(draft.result(pending))
+    grow(draft, past)
+    draft.append(*[draft.speak("user") for _ in range(draft.configuration.keep_recent)])
+    draft.step(pending=[pending])
+    if interim < 2:
+        draft.step()
+        draft.append(draft.speak("user"))
+        draft.step(pending=[pending])
+    result = draft.answer_call(len(draft.open_calls) - 1)
+    if result:
+        draft.append(result)
+    draft.step()
+
+
 MACROS = (
     Macro("fill", {"past": (-1, 2), "role": (0, 1), "last": (0, 3)}, fill),
     Macro("chat", {"messages": (0, 4), "length": (0, 2)}, chat),
@@ -222,13 +309,46 @@ MACROS = (
     Macro("step_that_calls", {"calls": (1, 4), "between": (0, 3), "late": (0, 1)}, step_that_calls),
     Macro("late_result", {"index": (0, 3), "past": (1, 2), "again": (0, 1)}, late_result),
     Macro("fail_then_retry", {"kind": (0, 15), "past": (1, 2), "more": (0, 2)}, fail_then_retry),
-    Macro("long_summary", {"past": (1, 1), "over": (-3, 5), "fill_with": (0, 4), "ends": (0, 7)}, long_summary),
-    Macro("by_other_measure", {"fill_with": (0, 3), "over": (-1, 3)}, by_other_measure),
-    Macro("configure", {"what": (0, 2), "value": (0, 8)}, configure),
-    Macro("raise_keep_recent", {"by": (1, 6)}, raise_keep_recent),
-    Macro("lower_bound", {"over": (-1, 2), "fill_with": (0, 4)}, lower_bound),
+    Macro(
+        "long_summary",
+        {"past": (1, 1), "over": (-3, 5), "fill_with": (0, 4), "ends": (0, 7)},
+        long_summary,
+        frozenset({"bound"}),
+    ),
+    Macro("by_other_measure", {"fill_with": (0, 3), "over": (-1, 3)}, by_other_measure, frozenset({"bound"})),
+    Macro("configure", {"what": (0, 2), "value": (0, 8)}, configure, frozenset({"configure"})),
+    Macro("raise_keep_recent", {"by": (1, 6)}, raise_keep_recent, frozenset({"configure"})),
+    Macro("lower_bound", {"over": (-1, 2), "fill_with": (0, 4)}, lower_bound, frozenset({"configure", "bound"})),
     Macro("step_again", {"times": (1, 2)}, step_again),
     Macro("no_usable_cut", {"calls": (0, 3)}, no_usable_cut),
+    Macro(
+        "retry",
+        {"failures": (1, 3), "past": (0, 2), "fails_first": (0, 3)},
+        retry,
+        frozenset({"attempts", "model-step"}),
+    ),
+    Macro(
+        "turn",
+        {"blocked": (0, 1), "past": (0, 2), "steps": (1, 2), "calls": (0, 2)},
+        turn,
+        frozenset({"turns", "summary-shown"}),
+    ),
+    Macro(
+        "fork", {"past": (0, 2), "before": (0, 1), "again": (0, 1)}, fork, frozenset({"checkpoint", "summary-shown"})
+    ),
+    Macro("edit", {"what": (0, 4), "where": (0, 5), "count": (1, 2)}, edit, frozenset({"edit", "summary-shown"})),
+    Macro(
+        "step_with_notes",
+        {"past": (-1, 2), "back": (0, 6), "second": (0, 5), "role": (0, 1)},
+        step_with_notes,
+        frozenset({"notes"}),
+    ),
+    Macro(
+        "step_with_pending",
+        {"calls": (1, 2), "past": (0, 1), "interim": (0, 3), "before": (0, 2)},
+        step_with_pending,
+        frozenset({"pending"}),
+    ),
 )
 
 OPENING: Mapping[str, tuple[int, int]] = {
@@ -274,7 +394,7 @@ def burst(capabilities: frozenset[Capability], seed: int) -> Scenario:
     """Make a scenario from a seed alone: the same seed and capabilities, the same scenario."""
     random = Random(seed)
     draft = open_draft(capabilities, {name: random.randint(*limits) for name, limits in OPENING.items()})
-    likely = random.sample(MACROS, 5)
+    likely = random.sample([macro for macro in MACROS if macro.needs <= capabilities], 5)
     for _ in range(random.randint(1, 6)):
         random.choice(likely).play(draft, random)
     return draft.scenario()

@@ -8,9 +8,21 @@ from attrs import evolve, frozen
 from tercet_conformance.drafts import changed
 from tercet_conformance.tidiness import messages_of
 from tercet_spec.characters import size
-from tercet_spec.notation import DEFAULT, Written, message_of
+from tercet_spec.notation import DEFAULT, REWRITTEN, Written, message_of
 from tercet_spec.pairs import pair
-from tercet_spec.scenarios import Answer, Append, Configure, Operation, Reply, Scenario, Step, content_text
+from tercet_spec.scenarios import (
+    Answer,
+    Append,
+    Configure,
+    Edit,
+    EndTurn,
+    Operation,
+    PlacedNote,
+    Reply,
+    Scenario,
+    Step,
+    content_text,
+)
 from tercet_spec.vocabulary import Configuration, Message, TokenCounter, Trigger
 
 T = TypeVar("T")
@@ -18,9 +30,9 @@ T = TypeVar("T")
 
 @frozen
 class Unit:
-    """The smallest thing that can be taken away: one message, one step, or one change of configuration."""
+    """The smallest thing that can be taken away: one message, one step, one change."""
 
-    operation: Message | Step | Configure
+    operation: Message | Operation
 
 
 Units = tuple[Unit, ...]
@@ -28,7 +40,7 @@ Units = tuple[Unit, ...]
 
 def units_of(scenario: Scenario) -> Units:
     """Take a scenario apart."""
-    parts: list[Message | Step | Configure] = []
+    parts: list[Message | Operation] = []
     for operation in scenario.operations:
         parts += operation.messages if isinstance(operation, Append) else [operation]
     return tuple(map(Unit, parts))
@@ -191,7 +203,14 @@ def plainer_operations(scenario: Scenario) -> Iterator[Scenario]:
 def plainer_operation(operation: Operation) -> Iterator[Operation]:
     """Make an operation plainer, one thing of it at a time."""
     match operation:
-        case Step(replies=replies, answers=answers):
+        case Step(replies=replies, answers=answers, notes=notes, pending=pending):
+            for fewer in without_one(notes):
+                yield evolve(operation, notes=fewer)
+            for named in without_one(pending):
+                yield evolve(operation, pending=named)
+            for position, note in enumerate(notes):
+                for back in {0, note.back - 1} if note.back else ():
+                    yield evolve(operation, notes=(*notes[:position], evolve(note, back=back), *notes[position + 1 :]))
             for script in without_one(answers):
                 yield evolve(operation, answers=script)
             for texts in without_one(replies):
@@ -199,6 +218,13 @@ def plainer_operation(operation: Operation) -> Iterator[Operation]:
             for position, reply in enumerate(replies):
                 for plainer in plainer_reply(reply):
                     yield evolve(operation, replies=(*replies[:position], plainer, *replies[position + 1 :]))
+        case Edit(first, count, content):
+            if content is None and count > 1:
+                yield from (Edit(first, 1), Edit(first, count - 1))
+            if first:
+                yield from (evolve(operation, first=0), evolve(operation, first=first - 1))
+        case EndTurn(blocked=True):
+            yield EndTurn()
         case Append(messages):
             for position, message in enumerate(messages):
                 if len(message.content) > 4:
@@ -257,6 +283,14 @@ def with_own_ids(units: Units) -> Units:
     for result, call in pairs.items():
         answers.setdefault(result.position, []).append(names[call.position, call.place] if call else "nobody")
     renamed = list(units)
+    latest: dict[str | None, str] = {}
+    at = {unit: n for n, unit in enumerate(positions)}
+    for n, unit in enumerate(units):
+        if isinstance(unit.operation, Message):
+            latest |= {call.id: names[at[n], place] for place, call in enumerate(unit.operation.calls)}
+        elif isinstance(unit.operation, Step) and unit.operation.pending:
+            pending = tuple(latest.get(call_id, call_id) for call_id in unit.operation.pending)
+            renamed[n] = Unit(evolve(unit.operation, pending=pending))
     for position, message in enumerate(messages):
         calls = tuple(evolve(call, id=names[position, place]) for place, call in enumerate(message.calls))
         renamed[positions[position]] = Unit(evolve(message, calls=calls, answers=tuple(answers.get(position, ()))))
@@ -300,7 +334,11 @@ def rewritten(scenario: Scenario, *, shortest: bool) -> Scenario:
         if isinstance(operation, Message):
             operation = written(operation)
         elif isinstance(operation, Step):
-            script = (Answer(written(a.message), a.failure) if a.message else a for a in operation.answers)
-            operation = evolve(operation, answers=tuple(script))
+            script = tuple(Answer(written(a.message), a.failure) if a.message else a for a in operation.answers)
+            notes = tuple(PlacedNote(written(note.message), note.back) for note in operation.notes)
+            pending = tuple(names.get(call_id, call_id) for call_id in operation.pending)
+            operation = evolve(operation, answers=script, notes=notes, pending=pending)
+        elif isinstance(operation, Edit) and operation.content is not None:
+            operation = evolve(operation, count=1, content=REWRITTEN)
         units.append(Unit(operation))
     return assemble(scenario.configuration, units)

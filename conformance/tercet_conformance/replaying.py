@@ -47,7 +47,9 @@ def replay(
             diagnoses.append((ran.diagnosis, None))
         steps = max(steps, ran.steps)
         for rule in suite.rules:
-            reached = {situation: judgement.reached[rule.id, situation] for situation in rule.situations}
+            reached = {
+                situation: judgement.reached[rule.id, situation] for situation in rule.asked_of(suite.capabilities)
+            }
             finding = next((finding for finding in judgement.findings if finding.rule is rule), None)
             verdict = verdict_of(rule, reached, finding, scenario, saved)
             verdicts.update({rule.id: verdict} if verdict else {})

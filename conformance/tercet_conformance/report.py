@@ -27,7 +27,7 @@ from tercet_conformance.verdicts import (
     RuleVerdict,
     Verdict,
 )
-from tercet_spec.moments import Configured
+from tercet_spec.moments import Change, Configured, Step
 from tercet_spec.notation import format_line, line_of, sketch_of
 from tercet_spec.rules import AnyRule, Origin, Profile
 from tercet_spec.scenarios import Scenario
@@ -44,6 +44,12 @@ MEANINGS = {
     EXIT_UNDECIDED: "a MUST could not be decided, or the asked profile is not wholly applicable",
     EXIT_FAULT: "the implementation or its adapter crashed, or gave what cannot be read",
     EXIT_INTERRUPTED: "interrupted; this is what was found until then",
+}
+CHANGES = {
+    "kept": "the end of the turn",
+    "blocked": "the block of the turn",
+    "restored": "the restore",
+    "edited": "the edit",
 }
 LEGEND = {"|": "the cut", "~": "covered by the summary", "^": "at fault"}
 WIDTH = 100
@@ -198,8 +204,13 @@ def where(example: Counterexample) -> str:
     moment, violation = example.finding.moment, example.finding.violation
     if isinstance(moment, Configured):
         return "the configuration"
-    places = [f"step {moment.number + 1}"]
-    if violation.attempt is not None and len(moment.attempts) > 1:
+    if isinstance(moment, Change):
+        places = [
+            f"{CHANGES[moment.kind]} after step {moment.number + 1}" if moment.number >= 0 else CHANGES[moment.kind]
+        ]
+    else:
+        places = [f"step {moment.number + 1}"]
+    if isinstance(moment, Step) and violation.attempt is not None and len(moment.attempts) > 1:
         places.append(f"request {violation.attempt + 1}")
     if violation.position is not None:
         places.append(f"message {violation.position + 1}")

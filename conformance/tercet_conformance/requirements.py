@@ -2,27 +2,56 @@
 
 from tercet_spec.notation import DEFAULT
 from tercet_spec.readings import MARKER
-from tercet_spec.scenarios import Append, Configure, Scenario, Step
+from tercet_spec.scenarios import (
+    Append,
+    BeginTurn,
+    Checkpoint,
+    Configure,
+    Edit,
+    EndTurn,
+    Restore,
+    Scenario,
+    Step,
+)
 from tercet_spec.trace import Failure
 from tercet_spec.vocabulary import Capability, Configuration, Message
 
 
 def needs(scenario: Scenario) -> frozenset[Capability]:
-    """Say what an implementation must be able to do for a scenario to be run against it."""
+    """Say what an implementation must be able to do for a scenario to be run against it.
+
+    Where a thread goes back or is edited, what becomes of a summary that is never shown cannot be told.
+    """
     needed = needed_by_configuration(scenario.configuration)
     for operation in scenario.operations:
         match operation:
             case Configure(configuration):
-                needed.add("configure")
-                needed |= needed_by_configuration(configuration)
+                needed |= {"configure", *needed_by_configuration(configuration)}
             case Append(messages):
                 needed = needed.union(*map(needed_by_message, messages))
-            case Step(system=system, replies=replies, answers=answers):
-                needed |= {"system"} if system is not None else set()
-                needed |= needed_by_failures([reply.failure for reply in replies if reply.failure == "cancelled"])
-                needed |= needed_by_failures([answer.failure for answer in answers])
-                needed = needed.union(*(needed_by_message(answer.message) for answer in answers if answer.message))
+            case Step():
+                needed |= needed_by_step(operation)
+            case BeginTurn() | EndTurn(blocked=False):
+                needed.add("turns")
+            case EndTurn():
+                needed |= {"turns", "summary-shown"}
+            case Checkpoint() | Restore():
+                needed |= {"checkpoint", "summary-shown"}
+            case Edit(content=content):
+                needed |= {"edit", "summary-shown"}
+                needed |= set() if content is None else {"exact-input"}
     return frozenset(needed)
+
+
+def needed_by_step(step: Step) -> set[Capability]:
+    """Say what a step needs."""
+    needed: set[Capability] = {"system"} if step.system is not None else set()
+    needed |= needed_by_failures([reply.failure for reply in step.replies if reply.failure == "cancelled"])
+    needed |= needed_by_failures([answer.failure for answer in step.answers])
+    needed |= {"notes"} if step.notes else set()
+    needed |= {"pending"} if step.pending else set()
+    messages = [answer.message for answer in step.answers if answer.message] + [note.message for note in step.notes]
+    return needed.union(*map(needed_by_message, messages))
 
 
 def needed_by_configuration(configuration: Configuration) -> set[Capability]:

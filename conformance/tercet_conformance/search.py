@@ -13,7 +13,7 @@ from tercet_conformance.macros import burst, refusals
 from tercet_conformance.suite import Suite
 from tercet_conformance.tidiness import oddity
 from tercet_spec.judgement import Finding, Judgement, Situation
-from tercet_spec.moments import Step
+from tercet_spec.moments import Configured
 from tercet_spec.scenarios import Scenario
 from tercet_spec.vocabulary import Capability
 
@@ -84,10 +84,10 @@ class Sightings:
 
 def sight(finding: Finding) -> Sight:
     """Describe a finding coarsely: what was seen, and who speaks around the message at fault."""
-    step, position = finding.moment, finding.violation.position
-    if not isinstance(step, Step) or position is None:
+    moment, position = finding.moment, finding.violation.position
+    if isinstance(moment, Configured) or position is None:
         return (finding.violation.seen,)
-    around = step.history[max(0, position - 3) : position + 1]
+    around = moment.history[max(0, position - 3) : position + 1]
     return (finding.violation.seen[:24], *(letter(message) for message in around))
 
 

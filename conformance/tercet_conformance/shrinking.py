@@ -22,7 +22,7 @@ from tercet_conformance.reductions import (
 )
 from tercet_conformance.tidiness import messages_of, oddity
 from tercet_spec.notation import DEFAULT, line_of
-from tercet_spec.scenarios import Append, Scenario, Step
+from tercet_spec.scenarios import Append, Edit, EndTurn, Scenario, Step
 from tercet_spec.vocabulary import Configuration, TokenCounter
 
 StillBroken = Callable[[Scenario], bool]
@@ -117,7 +117,7 @@ def weight(scenario: Scenario) -> tuple[int, ...]:
     return (
         oddity(scenario),
         configuration.trigger.kind != "messages",
-        len(units) + sum(len(step.answers) for step in steps),
+        len(units) + sum(len(step.answers) + len(step.notes) + len(step.pending) for step in steps),
         sum(len(step.replies) for step in steps),
         sum(len(message.calls) + len(message.answers) for message in messages),
         sum(step.system is not None for step in steps),
@@ -125,6 +125,9 @@ def weight(scenario: Scenario) -> tuple[int, ...]:
         sum(len(message.content) for message in messages)
         + sum(reply.length + len(reply.ends) + len(reply.blank or "") for step in steps for reply in step.replies),
         *plainness(configuration),
+        sum(note.back for step in steps for note in step.notes)
+        + sum(unit.operation.first + unit.operation.count for unit in units if isinstance(unit.operation, Edit))
+        + sum(unit.operation == EndTurn(blocked=True) for unit in units),
     )
 
 

@@ -114,7 +114,10 @@ class Report:
         return tuple(
             verdict.rule
             for verdict in self.verdicts
-            if verdict.verdict is Verdict.NOT_APPLICABLE and self.asked is not None and binds(verdict.rule, self.asked)
+            if verdict.verdict is Verdict.NOT_APPLICABLE
+            and not verdict.rule.where_declared
+            and self.asked is not None
+            and binds(verdict.rule, self.asked)
         )
 
 
@@ -124,6 +127,11 @@ def binds(rule: AnyRule, profile: Profile) -> bool:
 
 
 def keeps(verdicts: Sequence[RuleVerdict], profile: Profile) -> bool:
-    """Tell whether every MUST of a profile was judged, and passes or is known."""
-    good = {verdict.rule.id for verdict in verdicts if verdict.verdict in (Verdict.PASS, Verdict.KNOWN)}
+    """Tell whether every MUST of a profile was judged, and passes or is known; some count only where declared."""
+    good = {
+        verdict.rule.id
+        for verdict in verdicts
+        if verdict.verdict in (Verdict.PASS, Verdict.KNOWN)
+        or (verdict.verdict is Verdict.NOT_APPLICABLE and verdict.rule.where_declared)
+    }
     return all(rule.id in good for rule in RULES if binds(rule, profile))

@@ -5,9 +5,9 @@ from tercet.counters import four_characters
 from tercet.dialects import CHAT, TERCET, Dialect
 from tercet.errors import ConfigurationRefused, CounterRefused, HistoryRefused, SummaryRefused
 from tercet.ledger import Ledger
-from tercet.plan import Ask, Send, decide
+from tercet.plan import Ask, Send, Unstored, decide
 from tercet.thread import SUMMARY_KEY, History, Thread, Usage
-from tercet_spec.vocabulary import Message, Summary, ToolCall, Trigger
+from tercet_spec.vocabulary import Message, PendingCall, Summary, ToolCall, Trigger
 
 __all__ = [
     "CHAT",
@@ -21,6 +21,7 @@ __all__ = [
     "HistoryRefused",
     "Ledger",
     "Message",
+    "PendingCall",
     "Send",
     "Summarization",
     "Summary",
@@ -28,6 +29,7 @@ __all__ = [
     "Thread",
     "ToolCall",
     "Trigger",
+    "Unstored",
     "Usage",
     "decide",
     "four_characters",

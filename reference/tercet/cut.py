@@ -8,15 +8,18 @@ from tercet.ledger import Ledger
 M = TypeVar("M")
 
 
-def latest_cut(ledger: Ledger[M], history: Sequence[M], start: int, keep_recent: int) -> int | None:
+def latest_cut(
+    ledger: Ledger[M], history: Sequence[M], start: int, keep_recent: int, pending: Sequence[int] = ()
+) -> int | None:
     """Find the latest usable cut of the tail that begins at ``start``: the position of the first message kept.
 
-    ``None`` where there is none. Keeps ``cut.keeps-recent``, ``cut.pairs`` and ``cut.reaches``:
-    from the end back, each result that is kept pulls the cut before its call.
+    ``pending`` are the positions of the messages of pending calls. ``None`` where there is no usable
+    cut. Keeps ``cut.keeps-recent``, ``cut.pairs``, ``cut.pending`` and ``cut.reaches``: from the end
+    back, each result that is kept pulls the cut before its call.
     """
     answered = ledger.book.answered
     position = ledger.length
-    cut = position - keep_recent
+    cut = min([position - keep_recent, *(waiting for waiting in pending if waiting >= start)])
     while cut > start:
         while position > cut:
             position -= 1

@@ -1,6 +1,6 @@
 """The plan for one request: send this, or ask the compressor first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from attrs import field, frozen
@@ -8,12 +8,20 @@ from attrs import field, frozen
 from tercet.bound import bounded, is_blank
 from tercet.configuration import Summarization
 from tercet.cut import latest_cut
-from tercet.errors import SummaryRefused
+from tercet.errors import HistoryRefused, SummaryRefused
 from tercet.ledger import Ledger, part
 from tercet.trigger import is_past, size
-from tercet_spec.vocabulary import Summary
+from tercet_spec.vocabulary import PendingCall, Summary
 
 M = TypeVar("M")
+
+
+@frozen
+class Unstored(Generic[M]):
+    """A message for one request that is not stored: it follows the one stored under ``after``, or is first."""
+
+    message: M
+    after: str | None
 
 
 @frozen
@@ -62,7 +70,8 @@ class Tail(Generic[M]):
     """A thread's messages from ``start`` on, with what is sent in place of those before.
 
     ``text`` is the summary's, as bounded, where one applies; ``back`` the positions of the covered
-    messages that late results call back.
+    messages that late results call back; ``notes`` the unstored messages, each with the position of
+    the message before which it stands.
     """
 
     summarization: Summarization[M]
@@ -71,6 +80,7 @@ class Tail(Generic[M]):
     system: tuple[M, ...]
     start: int
     text: str | None
+    notes: tuple[tuple[int, M], ...] = ()
     summary: tuple[M, ...] = field(init=False)
     back: Sequence[int] = field(init=False)
 
@@ -88,15 +98,41 @@ class Tail(Generic[M]):
 
     def size(self) -> int:
         """Measure the request."""
-        return size(self.ledger, self.start, self.back, self.system + self.summary)
+        return size(
+            self.ledger, self.start, self.back, (*self.system, *self.summary, *(note for _, note in self.notes))
+        )
 
     def send(self, written: Summary | None = None) -> Send[M]:
         """Put the request together; keeps the rules ``send.*``."""
         history, ledger = self.history, self.ledger
         back = [history[position] for position in self.back]
+        if self.notes:
+            return Send(tuple(self.with_notes(back)), written, ledger)
         first = (*self.system, *history[: ledger.opening], *self.summary, *back)
         rest = part(history, self.start, ledger.length)
         return Send((*first, *rest) if first else tuple(rest), written, ledger)
+
+    def with_notes(self, back: Sequence[M]) -> Iterator[M]:
+        """Put the request together with its unstored messages; keeps ``send.unstored``.
+
+        One with a covered neighbour stands straight after the summary and what is called back.
+        """
+        first, end = self.ledger.opening, self.ledger.length
+        displaced = [note for note in self.notes if first < self.start and first <= note[0] <= self.start]
+        kept = [note for note in self.notes if note not in displaced]
+
+        def between(start: int, stop: int) -> Iterator[M]:
+            for position in range(start, stop):
+                yield from (message for place, message in kept if place == position)
+                yield self.history[position]
+
+        yield from self.system
+        yield from between(0, first)
+        yield from self.summary
+        yield from back
+        yield from (message for _, message in displaced)
+        yield from between(self.start, end)
+        yield from (message for place, message in kept if place == end)
 
     def ask(self, cut: int) -> Ask[M]:
         """Ask for a summary of what stands before a cut, and of what that calls back; keeps ``compress.span``."""
@@ -110,7 +146,7 @@ class Tail(Generic[M]):
         if is_blank(kept):
             raise SummaryRefused(f"the compressor's text is blank within the bound: {text[:80]!r}")
         through = self.ledger.stored_id(cut - 1, self.history[cut - 1])
-        rest = Tail(self.summarization, self.ledger, self.history, self.system, cut, kept)
+        rest = Tail(self.summarization, self.ledger, self.history, self.system, cut, kept, self.notes)
         return rest.send(Summary(kept, through))
 
 
@@ -120,20 +156,27 @@ def decide(
     summary: Summary | None = None,
     system: M | None = None,
     ledger: Ledger[M] | None = None,
+    *,
+    notes: Iterable[Unstored[M]] = (),
+    pending: Iterable[PendingCall] = (),
 ) -> Send[M] | Ask[M]:
     """Decide one request.
 
-    ``summary`` is the stored one, ``system`` the system prompt. ``ledger`` is the one that an
+    ``summary`` is the stored one, ``system`` the system prompt, ``notes`` are unstored messages for
+    this request, ``pending`` the calls whose last result is still to come. ``ledger`` is the one that an
     earlier decision on the same thread returned; without it, or where the messages after the
     summary are not the same, it is built anew. What the summary covers is not compared: hand in no
     ledger after an edit there. Raises HistoryRefused and CounterRefused.
     """
     known = carried_on(summarization, ledger)
     anchor = None if summary is None else known.position(summary.through)
-    tail = applied(summarization, known.extended(history, anchor or 0), history, summary, system)
+    known = known.extended(history, anchor or 0)
+    placed = tuple((0 if note.after is None else position(known, note.after) + 1, note.message) for note in notes)
+    tail = applied(summarization, known, history, summary, system, placed)
+    waiting = [position(known, call.message) for call in pending]
     if not is_past(summarization, tail.size()):
         return tail.send()
-    cut = latest_cut(tail.ledger, history, tail.start, summarization.keep_recent)
+    cut = latest_cut(known, history, tail.start, summarization.keep_recent, waiting)
     return tail.send() if cut is None else tail.ask(cut)
 
 
@@ -143,12 +186,21 @@ def carried_on(summarization: Summarization[M], ledger: Ledger[M] | None) -> Led
     return ledger if ledger is not None and (ledger.dialect, ledger.counter) == ways else Ledger(*ways)
 
 
+def position(ledger: Ledger[M], stored_id: str) -> int:
+    """Find a message that an unstored one follows, or whose call is pending; raises HistoryRefused."""
+    found = ledger.position(stored_id)
+    if found is None:
+        raise HistoryRefused(f"no message is stored under the id {stored_id!r}, which a note or a pending call names")
+    return found
+
+
 def applied(
     summarization: Summarization[M],
     ledger: Ledger[M],
     history: Sequence[M],
     summary: Summary | None,
     system: M | None,
+    notes: tuple[tuple[int, M], ...],
 ) -> Tail[M]:
     """Apply the stored summary to a thread, where it applies; keeps ``send.applies``."""
     start, text = ledger.opening, None
@@ -157,4 +209,4 @@ def applied(
         anchor = ledger.position(summary.through)
         if anchor is not None and ledger.opening <= anchor < ledger.length - 1 and not is_blank(bounded_text):
             start, text = anchor + 1, bounded_text
-    return Tail(summarization, ledger, history, () if system is None else (system,), start, text)
+    return Tail(summarization, ledger, history, () if system is None else (system,), start, text, notes)

@@ -11,9 +11,9 @@ from typing import Any, Generic, TypeVar, overload
 from attrs import Factory, evolve, field, frozen
 
 from tercet.configuration import Summarization
-from tercet.ledger import Ledger
-from tercet.plan import Ask, Send, decide
-from tercet_spec.vocabulary import Summary
+from tercet.ledger import Ledger, are_same
+from tercet.plan import Ask, Send, Unstored, decide
+from tercet_spec.vocabulary import PendingCall, Summary
 
 M = TypeVar("M")
 SUMMARY_KEY = "summarization"
@@ -81,12 +81,17 @@ class Thread(Generic[M]):
         """Store messages at the end of the history."""
         return evolve(self, history=self.history.extended(messages))
 
-    def decide(self, system: M | None = None) -> Send[M] | Ask[M]:
-        """Decide the request of a step."""
-        return decide(self.summarization, self.history, self.summary, system, self.ledger)
+    def decide(
+        self, system: M | None = None, notes: Iterable[Unstored[M]] = (), pending: Iterable[PendingCall] = ()
+    ) -> Send[M] | Ask[M]:
+        """Decide the request of a step; a step that tries again decides again, or sends the same request."""
+        return decide(self.summarization, self.history, self.summary, system, self.ledger, notes=notes, pending=pending)
 
     def commit(self, send: Send[M], answer: M, usage: Usage = Usage()) -> "Thread[M]":
-        """End a step well: its answer, its new summary and its usage are kept together."""
+        """End a step well: its answer, its new summary and its usage are kept together.
+
+        ``send`` is what made the request that was answered; keeps ``key.of-the-response``.
+        """
         state = self.state if send.summary is None else MappingProxyType({**self.state, SUMMARY_KEY: send.summary})
         return evolve(
             self,
@@ -99,3 +104,25 @@ class Thread(Generic[M]):
     def fail(self, usage: Usage) -> "Thread[M]":
         """End a step badly: of it only the usage is kept."""
         return evolve(self, usage=self.usage + usage)
+
+    def back_to(self, earlier: "Thread[M]") -> "Thread[M]":
+        """Go back to what the thread was, after a blocked turn or to a checkpoint; usage and configuration stay.
+
+        Keeps ``key.block`` and ``key.restore``.
+        """
+        return evolve(earlier, summarization=self.summarization, usage=self.usage)
+
+    def edited(self, messages: Iterable[M]) -> "Thread[M]":
+        """Take what another party made of the history; the key is cleared where what it covers is not the same.
+
+        Keeps ``key.restore``.
+        """
+        history = History(list(messages))
+        stands = self.summary is not None and self.is_covered_in(history, self.summary)
+        state = {key: value for key, value in self.state.items() if stands or key != SUMMARY_KEY}
+        return evolve(self, history=history, state=MappingProxyType(state), ledger=None)
+
+    def is_covered_in(self, history: Sequence[M], summary: Summary) -> bool:
+        """Tell whether another history begins with the same messages, up to the last that a summary covers."""
+        anchor = Ledger(self.summarization.dialect).extended(self.history).position(summary.through)
+        return anchor is None or are_same(history[: anchor + 1], self.history[: anchor + 1])

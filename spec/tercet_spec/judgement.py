@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from tercet_spec.moments import Moment, Step, moments
+from tercet_spec.moments import Configured, Moment, moments
 from tercet_spec.rules import AnyRule, Violation
 from tercet_spec.trace import Trace
 
@@ -23,8 +23,8 @@ class Finding:
 
     @property
     def step(self) -> int:
-        """The number of the step, from 0; -1 for a configuration."""
-        return self.moment.number if isinstance(self.moment, Step) else -1
+        """The number of the step, from 0, that was judged or came last; -1 for a configuration."""
+        return -1 if isinstance(self.moment, Configured) else self.moment.number
 
 
 @frozen

@@ -13,9 +13,15 @@ from attrs import evolve, frozen
 from tercet_spec.scenarios import (
     Answer,
     Append,
+    BeginTurn,
+    Checkpoint,
     Configure,
+    Edit,
+    EndTurn,
     Operation,
+    PlacedNote,
     Reply,
+    Restore,
     Scenario,
     Step,
     call_arguments,
@@ -27,6 +33,8 @@ from tercet_spec.vocabulary import Configuration, Message, Role, TokenCounter, T
 Ids = tuple[str | None, ...]
 LETTERS: dict[str, Role] = {"s": "system", "u": "user", "a": "assistant", "t": "tool"}
 FAILURES: dict[str, Failure] = {"fails": "failed", "cancelled": "cancelled", "suspended": "suspended"}
+REWRITTEN = "rewritten"
+"""The content of a message that another party edited."""
 DEFAULT_SYSTEM = "You are a careful assistant."
 
 
@@ -72,11 +80,21 @@ class Settings:
 
 
 @frozen
+class Noted:
+    """``note u 2 back``: an unstored message for a step, before the last two messages of the history."""
+
+    message: Written
+    back: int = 0
+
+
+@frozen
 class Stepped:
-    """``step``, with the script of the compressor and the model in brackets."""
+    """``step``, with the script of the compressor and the model, notes and pending calls in brackets."""
 
     replies: tuple[Reply, ...] = ()
     answers: tuple[Written | Failure, ...] = ()
+    notes: tuple[Noted, ...] = ()
+    pending: Ids = ()
 
 
 @frozen
@@ -86,7 +104,9 @@ class Configured:
     settings: Settings
 
 
-Item = Written | Mark | Stepped | Configured
+Changing = BeginTurn | EndTurn | Checkpoint | Restore | Edit
+"""What happens to a thread between steps: ``turn kept blocked checkpoint[x] restore[x] remove[2-3] edit[2]``."""
+Item = Written | Mark | Stepped | Configured | Changing
 
 
 @frozen
@@ -225,6 +245,8 @@ class Reader:
     def stepped(self) -> Stepped:
         replies: list[Reply] = []
         answers: list[Written | Failure] = []
+        notes: list[Noted] = []
+        pending: list[str | None] = []
         if self.line[self.place : self.place + 1] != "[":
             return Stepped()
         self.place += 1
@@ -234,12 +256,67 @@ class Reader:
             elif self.takes("a"):
                 failure = self.choice(FAILURES)
                 answers.append(FAILURES[failure] if failure else self.written("a"))
+            elif self.takes("note"):
+                notes.append(self.noted())
+            elif self.takes("pending"):
+                pending.append(self.call_id())
             else:
-                self.fail("expected S and what the compressor answers, or a and what the model answers")
+                self.fail("expected S and what the compressor answers, a and what the model answers, note or pending")
             if not self.takes(","):
                 break
         self.expect("]")
-        return Stepped(tuple(replies), tuple(answers))
+        return Stepped(tuple(replies), tuple(answers), tuple(notes), tuple(pending))
+
+    def noted(self) -> Noted:
+        letter = self.choice(("s", "u", "a")) or self.fail("expected the letter of the note's role: s, u or a")
+        message = self.written(letter)
+        if message.ids:
+            self.fail("a note calls no tool")
+        self.skip()
+        if not self.line[self.place : self.place + 1].isdigit():
+            return Noted(message)
+        back = self.number(0)
+        self.expect("back")
+        return Noted(message, back)
+
+    def name(self) -> str:
+        self.expect("[")
+        self.skip()
+        found = BARE_ID.match(self.line, self.place) or self.fail("expected a name: letters, digits, '_' and '.'")
+        self.place = found.end()
+        self.expect("]")
+        return found[0]
+
+    def removed(self) -> Edit:
+        self.expect("[")
+        first = self.number(1)
+        last = self.number(first) if self.takes("-") else first
+        self.expect("]")
+        return Edit(first - 1, last - first + 1)
+
+    def edited(self) -> Edit:
+        self.expect("[")
+        first = self.number(1)
+        self.expect("]")
+        return Edit(first - 1, content=REWRITTEN)
+
+    def changing(self) -> Changing | None:
+        match self.choice(("turn", "kept", "blocked", "checkpoint", "restore", "remove", "edit")):
+            case "turn":
+                return BeginTurn()
+            case "kept":
+                return EndTurn()
+            case "blocked":
+                return EndTurn(blocked=True)
+            case "checkpoint":
+                return Checkpoint(self.name())
+            case "restore":
+                return Restore(self.name())
+            case "remove":
+                return self.removed()
+            case "edit":
+                return self.edited()
+        return None
 
     def item(self) -> Item:
         if self.takes("[S]"):
@@ -255,9 +332,14 @@ class Reader:
                 self.fail("the system prompt is said once, before the colon", self.line.index("system", place))
             self.expect("]")
             return Configured(settings)
+        if change := self.changing():
+            return change
         letter = self.choice(LETTERS)
         if not letter:
-            self.fail("expected a message (s, u, a, a(x), t(x)), step, configure[…], [S] or |")
+            self.fail(
+                "expected a message (s, u, a, a(x), t(x)), step, configure[…], turn, kept, blocked, checkpoint[…], "
+                "restore[…], remove[…], edit[…], [S] or |"
+            )
         return self.written(letter)
 
 
@@ -307,16 +389,39 @@ def format_item(item: Item) -> str:
             return sign
         case Configured(settings):
             return f"configure[{' '.join(format_settings(settings))}]"
-        case Stepped(replies, answers):
+        case Stepped(replies, answers, notes, pending):
             script = [f"S {format_reply(reply)}" for reply in replies]
             script += [format_answer(answer) for answer in answers]
+            script += [format_note(note) for note in notes]
+            script += [f"pending {format_id(call_id)}" for call_id in pending]
             return f"step[{', '.join(script)}]" if script else "step"
+        case BeginTurn():
+            return "turn"
+        case EndTurn(blocked):
+            return "blocked" if blocked else "kept"
+        case Checkpoint(name):
+            return f"checkpoint[{name}]"
+        case Restore(name):
+            return f"restore[{name}]"
+        case Edit(first, count, content):
+            last = f"-{first + count}" if content is None and count > 1 else ""
+            return f"{'remove' if content is None else 'edit'}[{first + 1}{last}]"
+
+
+def format_note(note: Noted) -> str:
+    """Write one note."""
+    return f"note {format_message(note.message)}" + (f" {note.back} back" if note.back else "")
+
+
+def format_id(call_id: str | None) -> str:
+    """Write the id of a call."""
+    return "-" if call_id is None else call_id or "''"
 
 
 def format_message(message: Written) -> str:
     """Write one message."""
     letter = next(letter for letter, role in LETTERS.items() if role == message.role)
-    ids = ",".join("-" if i is None else i or "''" for i in message.ids)
+    ids = ",".join(map(format_id, message.ids))
     length = "" if message.length is None else f":{message.length}"
     return letter + (f"({ids})" if ids else "") + length
 
@@ -374,7 +479,7 @@ DEFAULT = Configuration(Trigger("messages", 5), keep_recent=3)
 
 
 def scenario_of(line: Line) -> Scenario:
-    """Make the scenario that a line stands for; a last step is taken if the line does not end in one.
+    """Make the scenario that a line stands for; a last step is taken if the line ends in a message.
 
     Raises NotationError for a picture: ``[S]`` and ``|`` say what came of a thread, and cannot be run.
     """
@@ -389,7 +494,8 @@ def scenario_of(line: Line) -> Scenario:
             operations.append(Append(tuple(written)))
             written.clear()
 
-    items = line.items if line.items and isinstance(line.items[-1], Stepped) else (*line.items, Stepped())
+    ends = bool(line.items) and not isinstance(line.items[-1], Written | Mark | Configured)
+    items = line.items if ends else (*line.items, Stepped())
     for item in items:
         match item:
             case Written():
@@ -402,7 +508,7 @@ def scenario_of(line: Line) -> Scenario:
                 flush()
                 configuration = configuration_of(settings, configuration)
                 operations.append(Configure(configuration))
-            case Stepped(replies, answers):
+            case Stepped(replies, answers, notes, pending):
                 flush()
                 script: list[Answer] = []
                 for answer in answers:
@@ -410,7 +516,14 @@ def scenario_of(line: Line) -> Scenario:
                     script.append(
                         Answer(message_of(answer, ordinal)) if isinstance(answer, Written) else Answer(failure=answer)
                     )
-                operations.append(Step(system, replies, tuple(script)))
+                placed: list[PlacedNote] = []
+                for note in notes:
+                    ordinal += 1
+                    placed.append(PlacedNote(message_of(note.message, ordinal), note.back))
+                operations.append(Step(system, replies, tuple(script), tuple(placed), pending))
+            case _:
+                flush()
+                operations.append(item)
     return Scenario(configuration_of(line.settings, DEFAULT), tuple(operations))
 
 
@@ -435,13 +548,16 @@ def sketch_of(scenario: Scenario) -> Line:
             case Configure(after):
                 items.append(Configured(settings_of(after, configuration)))
                 configuration = after
-            case Step(replies=replies, answers=answers):
+            case Step(replies=replies, answers=answers, notes=notes, pending=pending):
                 script = tuple(
                     answer.failure or (written_of(answer.message) if answer.message else Written("assistant"))
                     for answer in answers
                 )
-                items.append(Stepped(replies, script))
-    if items and items[-1] == Stepped() and not (len(items) > 1 and isinstance(items[-2], Stepped)):
+                placed = tuple(Noted(written_of(note.message), note.back) for note in notes)
+                items.append(Stepped(replies, script, placed, pending))
+            case _:
+                items.append(operation)
+    if items and items[-1] == Stepped() and (len(items) == 1 or isinstance(items[-2], Written | Configured)):
         items.pop()
     settings = evolve(settings_of(scenario.configuration, DEFAULT, whole=True), system=DEFAULT_SYSTEM in systems)
     return Line(settings, tuple(items))

@@ -25,10 +25,10 @@ Kind = Literal["prompt", "summary", "stored", "unstored", "other"]
 
 @frozen
 class Made:
-    """A text that the compressor returned, and the positions that it was made from."""
+    """A text that the compressor returned, and the messages that it was made from, as they were given."""
 
     text: str
-    covers: frozenset[int]
+    covers: frozenset[Message]
 
 
 @frozen

@@ -3,13 +3,13 @@
 Naive definitions over Tercet's own messages. Positions count from the start of the history.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
 from tercet_spec.characters import bounded, is_blank, size
 from tercet_spec.pairs import Call, Pairs, is_legal, last_answers
-from tercet_spec.vocabulary import Configuration, Description, Message, Summary
+from tercet_spec.vocabulary import Configuration, Description, Message, Note, Summary
 
 
 @frozen
@@ -33,20 +33,32 @@ def as_bounded(text: str, configuration: Configuration, description: Description
 
 
 def standing(
-    history: Sequence[Message], summary: Summary | None, configuration: Configuration, description: Description
+    history: Sequence[Message],
+    pairs: Pairs,
+    summary: Summary | None,
+    configuration: Configuration,
+    description: Description,
 ) -> Standing | None:
     """Return the stored summary as it applies to a history, or ``None`` where it does not.
 
     It applies where the history holds its last covered message, not among those that open it, and
-    at least one after it, and where its bounded text is not blank.
+    at least one after it, and where its bounded text is not blank; where the implementation says so,
+    only as long as nothing is called back.
     """
     if summary is None:
         return None
     text = as_bounded(summary.text, configuration, description)
-    anchors = [position for position, message in enumerate(history) if message.id == summary.through]
-    if is_blank(text) or not anchors or not opening(history) <= anchors[-1] < len(history) - 1:
+    anchor = position_of(history, summary.through)
+    if anchor is None or is_blank(text) or not opening(history) <= anchor < len(history) - 1:
         return None
-    return Standing(text, anchors[-1] + 1)
+    if description.sets_aside and called_back(history, pairs, anchor + 1):
+        return None
+    return Standing(text, anchor + 1)
+
+
+def position_of(history: Sequence[Message], stored_id: str) -> int | None:
+    """Find the position of a message by its stored id; ``None`` where the history does not hold it."""
+    return next((position for position, message in enumerate(history) if message.id == stored_id), None)
 
 
 def called_back(history: Sequence[Message], pairs: Pairs, start: int, until: int | None = None) -> tuple[int, ...]:
@@ -75,22 +87,51 @@ def summary_message(text: str, description: Description) -> Message:
     return Message("user", description.before + text + description.after)
 
 
+def gap(history: Sequence[Message], note: Note) -> int:
+    """Find where a note stands: the position of the message before which it comes."""
+    after = None if note.after is None else position_of(history, note.after)
+    return 0 if note.after is None else len(history) if after is None else after + 1
+
+
+def is_displaced(place: int, first: int, start: int) -> bool:
+    """Tell whether a neighbour of a note is covered: the messages from ``first`` to before ``start`` are."""
+    return first < start and first <= place <= start
+
+
+def with_notes(
+    history: Sequence[Message], notes: Sequence[tuple[int, Message]], first: int, last: int
+) -> Iterator[Message]:
+    """Give ``history[first:last]`` with each note before the message at its place."""
+    for position in range(first, last):
+        yield from (note for place, note in notes if place == position)
+        yield history[position]
+
+
 def as_sent(
     system: str | None,
     history: Sequence[Message],
     pairs: Pairs,
     stands: Standing | None,
     description: Description,
+    notes: Sequence[Note] = (),
 ) -> tuple[Message, ...]:
-    """Make the request that is sent where no new summary is written."""
-    first = opening(history)
+    """Make the request that is sent where no new summary is written.
+
+    A note keeps its neighbours; where one of them is covered, it follows the summary and what is called back.
+    """
+    first, end = opening(history), len(history)
     start = stands.start if stands else first
+    placed = [(gap(history, note), note.message) for note in notes]
+    displaced = [note for place, note in placed if is_displaced(place, first, start)]
+    kept = [(place, note) for place, note in placed if not is_displaced(place, first, start)]
     return (
         *(() if system is None else (Message("system", system),)),
-        *history[:first],
+        *with_notes(history, kept, 0, first),
         *((summary_message(stands.text, description),) if stands else ()),
         *(history[position] for position in called_back(history, pairs, start) if stands),
-        *history[start:],
+        *displaced,
+        *with_notes(history, kept, start, end),
+        *(note for place, note in kept if place == end),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from attrs import frozen
 
 from tercet_spec.trace import Failure
-from tercet_spec.vocabulary import Configuration, Message, Note, PendingCall
+from tercet_spec.vocabulary import Configuration, Message
 
 
 @frozen
@@ -42,14 +42,25 @@ class Append:
 
 
 @frozen
+class PlacedNote:
+    """An unstored message for a step: it stands before the last ``back`` messages of the history."""
+
+    message: Message
+    back: int = 0
+
+
+@frozen
 class Step:
-    """One model step, with the host's script for it, used up in order."""
+    """One model step, with the host's script for it, used up in order.
+
+    ``pending`` holds ids of calls: of each, the latest call of the history is named as pending.
+    """
 
     system: str | None = None
     replies: tuple[Reply, ...] = ()
     answers: tuple[Answer, ...] = ()
-    notes: tuple[Note, ...] = ()
-    pending: tuple[PendingCall, ...] = ()
+    notes: tuple[PlacedNote, ...] = ()
+    pending: tuple[str | None, ...] = ()
 
 
 @frozen
@@ -59,9 +70,59 @@ class Configure:
     configuration: Configuration
 
 
-Operation = Append | Step | Configure
-OperationName = Literal["append", "step", "configure"]
-OPERATIONS: dict[OperationName, type[Operation]] = {"append": Append, "step": Step, "configure": Configure}
+@frozen
+class BeginTurn:
+    """A turn begins; one that is still under way is kept first."""
+
+
+@frozen
+class EndTurn:
+    """The turn under way ends, and is kept or blocked; where there is none, nothing happens."""
+
+    blocked: bool = False
+
+
+@frozen
+class Checkpoint:
+    """The thread, as it is, is put by under a name."""
+
+    name: str = "x"
+
+
+@frozen
+class Restore:
+    """The thread is put back to what it was at the checkpoint of this name; without one, nothing happens.
+
+    A turn that is under way is kept first.
+    """
+
+    name: str = "x"
+
+
+@frozen
+class Edit:
+    """Another party removes ``count`` messages from position ``first`` on or, with ``content``, rewrites one.
+
+    A turn that is under way is kept first. Where there is no such message, nothing happens.
+    """
+
+    first: int = 0
+    count: int = 1
+    content: str | None = None
+
+
+Operation = Append | Step | Configure | BeginTurn | EndTurn | Checkpoint | Restore | Edit
+OperationName = Literal["append", "step", "configure", "begin turn", "end turn", "checkpoint", "restore", "edit"]
+OPERATIONS: dict[OperationName, type[Operation]] = {
+    "append": Append,
+    "step": Step,
+    "configure": Configure,
+    "begin turn": BeginTurn,
+    "end turn": EndTurn,
+    "checkpoint": Checkpoint,
+    "restore": Restore,
+    "edit": Edit,
+}
 
 
 @frozen

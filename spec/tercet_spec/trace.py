@@ -45,21 +45,26 @@ class StepBegun:
 
 @frozen
 class Summarized:
-    """The compressor was given messages and a summary so far, and returned a text or failed."""
+    """The compressor was given messages and a summary so far, and returned a text or failed.
+
+    ``usage`` are the tokens that the call reported, however it ended.
+    """
 
     given: tuple[Message, ...]
     so_far: str | None = None
     reply: str | None = None
     failure: Failure | None = None
+    usage: int = 0
 
 
 @frozen
 class Requested:
-    """A request was handed to the model, which answered or failed."""
+    """A request was handed to the model, which answered or failed; ``usage`` as of the compressor."""
 
     request: tuple[Message, ...]
     answer: Message | None = None
     failure: Failure | None = None
+    usage: int = 0
 
 
 @frozen
@@ -76,7 +81,62 @@ class StepEnded:
     answer_id: str | None = None
 
 
-Event = Opened | Refused | Appended | StepBegun | Summarized | Requested | StepEnded
+@frozen
+class TurnBegun:
+    """A turn began; ``shown`` is the state just before it."""
+
+    shown: State
+
+
+@frozen
+class TurnEnded:
+    """A turn ended: it was kept, or an output block removed it; states just before and after."""
+
+    blocked: bool
+    before: State
+    shown: State
+
+
+@frozen
+class Checkpointed:
+    """The thread, as it is, was put by under a name."""
+
+    name: str
+    shown: State
+
+
+@frozen
+class Restored:
+    """The thread was put back to what it was at a checkpoint; states just before and after."""
+
+    name: str
+    before: State
+    shown: State
+
+
+@frozen
+class Edited:
+    """Another party changed the stored history to this; states just before and after."""
+
+    history: tuple[Message, ...]
+    before: State
+    shown: State
+
+
+Event = (
+    Opened
+    | Refused
+    | Appended
+    | StepBegun
+    | Summarized
+    | Requested
+    | StepEnded
+    | TurnBegun
+    | TurnEnded
+    | Checkpointed
+    | Restored
+    | Edited
+)
 
 
 @frozen

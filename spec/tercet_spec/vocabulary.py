@@ -134,6 +134,7 @@ Capability = Literal[
     "configure",
     "checkpoint",
     "edit",
+    "restores-key",
     "usage",
     "refuses",
     "beside",
@@ -149,7 +150,8 @@ class Description:
     ``before`` and ``after`` stand around the summary's text in the summary message.
     ``failed_compressor`` says what a step does whose compressor failed: it ``"fails"``, or it
     ``"sends"`` the request as measured. ``parts`` says whether a span may go to the compressor
-    in consecutive parts.
+    in consecutive parts. ``sets_aside`` says whether a stored summary does not apply while a result
+    after it answers a call that it covers.
     """
 
     name: str
@@ -161,11 +163,12 @@ class Description:
     after: str = ""
     failed_compressor: Literal["fails", "sends"] = "fails"
     parts: bool = False
+    sets_aside: bool = False
 
 
 @frozen
 class State:
-    """What an implementation shows of a thread between two operations."""
+    """What an implementation shows of a thread between two operations; ``usage`` counts tokens."""
 
     history: tuple[Message, ...] = ()
     summary: Summary | None = None

@@ -5,8 +5,8 @@ from functools import partial
 
 from attrs import evolve, frozen
 
-from tercet import TERCET, Ask, ConfigurationRefused, Summarization, SummaryRefused, Thread
-from tercet_conformance.interface import Host, Refused, Session, StepEnd
+from tercet import TERCET, Ask, ConfigurationRefused, Send, Summarization, SummaryRefused, Thread, Unstored, Usage
+from tercet_conformance.interface import Host, ModelFailed, Refused, Session, StepEnd
 from tercet_spec.characters import size
 from tercet_spec.vocabulary import (
     Capability,
@@ -29,9 +29,17 @@ CAPABILITIES: frozenset[Capability] = frozenset(
         "summary-shown",
         "exact-input",
         "missing-ids",
+        "notes",
+        "pending",
         "model-step",
+        "turns",
+        "attempts",
         "suspend",
         "configure",
+        "checkpoint",
+        "edit",
+        "restores-key",
+        "usage",
         "refuses",
         "beside",
         "warns",
@@ -72,40 +80,104 @@ def summarization(configuration: Configuration, character: Character) -> Summari
 
 
 class ReferenceSession:
-    """One thread of the reference, driven synchronously."""
+    """One thread of the reference, driven synchronously; a model that fails is tried once more."""
 
-    def __init__(self, thread: Thread[Message], host: Host, character: Character) -> None:
+    def __init__(self, thread: Thread[Message], host: Host, character: Character, tries: int = 2) -> None:
         self.thread = thread
         self.host = host
         self.character = character
+        self.tries = tries
+        self.spent = Usage()
+        self.began = thread
+        self.checkpoints: list[Thread[Message]] = []
 
     def append(self, messages: Sequence[Message]) -> Sequence[str]:
-        """Store messages, each under its place in the history."""
-        first = len(self.thread.history) + 1
-        stored = [evolve(message, id=f"h{number}") for number, message in enumerate(messages, first)]
+        """Store messages, each under an id of its own."""
+        stored = [evolve(message, id=self.new_id(number)) for number, message in enumerate(messages)]
         self.thread = self.thread.append(*stored)
         return [message.id or "" for message in stored]
 
+    def new_id(self, place: int = 0) -> str:
+        """Make the stored id of a new message: one more than the last, which may be one that a block removed."""
+        last = self.thread.history[-1].id if self.thread.history else None
+        return f"h{int((last or 'h0')[1:]) + 1 + place}"
+
     def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
-        """Take one model step: a failure of either call leaves the thread as it was."""
-        plan = self.thread.decide(None if system is None else Message("system", system))
-        if isinstance(plan, Ask):
-            try:
-                plan = plan.answer(self.host.summarize(plan.messages, plan.so_far))
-            except SummaryRefused:
-                return StepEnd("failed")
-        answer_id = f"h{len(self.thread.history) + 1}"
-        answer = self.host.answer(plan.request)
-        self.thread = self.thread.commit(plan, evolve(answer, id=answer_id))
+        """Take one model step: whatever comes of it, the thread counts its calls."""
+        self.spent = Usage()
+        prompt = None if system is None else Message("system", system)
+        unstored = [Unstored(note.message, note.after) for note in notes]
+        try:
+            plan, answer = self.attempt(prompt, unstored, pending)
+        except SummaryRefused:
+            self.thread = self.thread.fail(self.spent)
+            return StepEnd("failed")
+        except BaseException:
+            self.thread = self.thread.fail(self.spent)
+            raise
+        answer_id = self.new_id()
+        self.thread = self.thread.commit(plan, evolve(answer, id=answer_id), self.spent)
         return StepEnd("committed", answer_id)
+
+    def attempt(
+        self, system: Message | None, notes: Sequence[Unstored[Message]], pending: Collection[PendingCall]
+    ) -> tuple[Send[Message], Message]:
+        """Decide and ask until the model answers."""
+        for left in reversed(range(self.tries)):
+            plan = self.thread.decide(system, notes, pending)
+            if isinstance(plan, Ask):
+                plan = plan.answer(self.summarize(plan))
+            try:
+                return plan, self.answer(plan)
+            except ModelFailed:
+                if not left:
+                    raise
+        raise AssertionError("a session tries at least once")
+
+    def summarize(self, ask: Ask[Message]) -> str:
+        """Ask the compressor, and count the call."""
+        try:
+            return self.host.summarize(ask.messages, ask.so_far)
+        finally:
+            self.spent += Usage(1, self.host.usage)
+
+    def answer(self, send: Send[Message]) -> Message:
+        """Ask the model, and count the call."""
+        try:
+            return self.host.answer(send.request)
+        finally:
+            self.spent += Usage(1, self.host.usage)
 
     def state(self) -> State:
         """Show the thread."""
-        return State(tuple(self.thread.history), self.thread.summary, warnings=self.thread.summarization.warnings)
+        thread = self.thread
+        return State(tuple(thread.history), thread.summary, thread.usage.tokens, thread.summarization.warnings)
 
     def configure(self, configuration: Configuration) -> None:
         """Change the configuration."""
         self.thread = evolve(self.thread, summarization=summarization(configuration, self.character))
+
+    def begin_turn(self) -> None:
+        """Begin a turn: a thread is a value, so keeping it is all there is to do."""
+        self.began = self.thread
+
+    def end_turn(self, blocked: bool) -> None:
+        """End the turn; a blocked one was never."""
+        if blocked:
+            self.thread = self.thread.back_to(self.began)
+
+    def checkpoint(self) -> str:
+        """Put the thread by."""
+        self.checkpoints.append(self.thread)
+        return str(len(self.checkpoints) - 1)
+
+    def restore(self, checkpoint: str) -> None:
+        """Put the thread back."""
+        self.thread = self.thread.back_to(self.checkpoints[int(checkpoint)])
+
+    def edit(self, history: Sequence[Message]) -> None:
+        """Take what another party made of the history."""
+        self.thread = self.thread.edited(history)
 
 
 def implementation() -> Reference:

@@ -4,6 +4,7 @@ Every wrong one in the gallery overrides a step or two of it, so that its fault 
 """
 
 from collections.abc import Collection, Sequence
+from itertools import count
 from typing import ClassVar, Literal, NamedTuple
 
 from attrs import evolve, frozen
@@ -33,9 +34,16 @@ CAPABILITIES: frozenset[Capability] = frozenset(
         "summary-shown",
         "exact-input",
         "missing-ids",
+        "notes",
+        "pending",
         "model-step",
+        "turns",
         "suspend",
         "configure",
+        "checkpoint",
+        "edit",
+        "restores-key",
+        "usage",
         "refuses",
         "beside",
         "warns",
@@ -49,6 +57,14 @@ class Link(NamedTuple):
     result: int
     call: int
     place: int
+
+
+@frozen
+class Saved:
+    """A thread at a turn's beginning, or at a checkpoint."""
+
+    history: tuple[Message, ...]
+    summary: Summary | None
 
 
 @frozen
@@ -68,11 +84,17 @@ class Plain:
     after: ClassVar[str] = ""
     failed_compressor: ClassVar[Literal["fails", "sends"]] = "fails"
     parts: ClassVar[bool] = False
+    sets_aside: ClassVar[bool] = False
 
     def __init__(self, configuration: Configuration, host: Host) -> None:
         self.host = host
         self.history: list[Message] = []
         self.summary: Summary | None = None
+        self.usage = 0
+        self.notes: Sequence[Note] = ()
+        self.pending: Collection[PendingCall] = ()
+        self.began = self.saved()
+        self.checkpoints: list[Saved] = []
         self.configure(configuration)
 
     # What a session is asked.
@@ -90,14 +112,82 @@ class Plain:
     def state(self) -> State:
         """Show the thread."""
         shown = self.summary if "summary-shown" in self.capabilities else None
-        return State(tuple(self.history), shown, warnings=tuple(self.warnings()))
+        return State(tuple(self.history), shown, self.usage, tuple(self.warnings()))
 
     def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
         """Take one model step."""
+        self.notes, self.pending = notes, pending
         view = self.applies()
         new = self.decide(system, view)
-        answer = self.host.answer(self.send(system, view, new))
+        answer = self.call_model(self.send(system, view, new))
         return self.commit(new, answer)
+
+    def begin_turn(self) -> None:
+        """Begin a turn."""
+        self.began = self.saved()
+
+    def end_turn(self, blocked: bool) -> None:
+        """End the turn."""
+        if blocked:
+            self.block(self.began)
+
+    def checkpoint(self) -> str:
+        """Put the thread by."""
+        self.checkpoints.append(self.saved())
+        return f"c{len(self.checkpoints) - 1}"
+
+    def restore(self, checkpoint: str) -> None:
+        """Put the thread back."""
+        self.put_back(self.checkpoints[int(checkpoint[1:])])
+
+    def edit(self, history: Sequence[Message]) -> None:
+        """Take what another party made of the history."""
+        if self.summary is not None and self.touches_covered(history, self.summary):
+            self.summary = None
+        self.history = list(history)
+
+    # What is put by, and put back.
+
+    def saved(self) -> Saved:
+        """Put the thread by."""
+        return Saved(tuple(self.history), self.summary)
+
+    def block(self, began: Saved) -> None:
+        """Undo a turn."""
+        self.put_back(began)
+
+    def put_back(self, saved: Saved) -> None:
+        """Go back to what was put by."""
+        self.history, self.summary = list(saved.history), saved.summary
+
+    def touches_covered(self, history: Sequence[Message], summary: Summary) -> bool:
+        """Tell whether a new history lacks a message that the summary covers."""
+        covered = self.history[self.opening() : self.position(summary.through) + 1]
+        return any(message not in history for message in covered)
+
+    # The calls, which usage counts.
+
+    def call_model(self, request: Sequence[Message]) -> Message:
+        """Ask the model."""
+        try:
+            return self.host.answer(request)
+        finally:
+            self.spend_on_model(self.host.usage)
+
+    def call_compressor(self, given: Sequence[Message], so_far: str | None = None) -> str:
+        """Ask the compressor."""
+        try:
+            return self.host.summarize(given, so_far)
+        finally:
+            self.spend_on_compressor(self.host.usage)
+
+    def spend_on_model(self, tokens: int) -> None:
+        """Count a call of the model."""
+        self.usage += tokens
+
+    def spend_on_compressor(self, tokens: int) -> None:
+        """Count a call of the compressor."""
+        self.usage += tokens
 
     # The steps of a step.
 
@@ -134,7 +224,7 @@ class Plain:
 
     def ask(self, span: Sequence[Message], so_far: str | None) -> str:
         """Ask the compressor."""
-        return self.host.summarize(span, so_far)
+        return self.call_compressor(span, so_far)
 
     def commit(self, new: View | None, answer: Message) -> StepEnd:
         """Store the answer and, with it, the new summary."""
@@ -176,8 +266,9 @@ class Plain:
         return stored_id
 
     def new_id(self, position: int) -> str:
-        """Make the stored id of a message."""
-        return f"p{position}"
+        """Make the stored id of a message: one that is free, and may have been another's that is gone."""
+        held = {message.id for message in self.history}
+        return next(f"p{number}" for number in count(position) if f"p{number}" not in held)
 
     # The trigger.
 
@@ -212,8 +303,13 @@ class Plain:
         return next(usable, None)
 
     def latest(self, view: View) -> int:
-        """Find the latest cut that keepRecent allows."""
-        return len(self.history) - self.configuration.keep_recent
+        """Find the latest cut that keepRecent and pending calls allow."""
+        waiting = [at for at in map(self.position, self.waiting()) if at >= view.start]
+        return min([len(self.history) - self.configuration.keep_recent, *waiting])
+
+    def waiting(self) -> list[str]:
+        """List the stored ids of the messages whose calls are pending."""
+        return [call.message for call in self.pending]
 
     def is_legal(self, links: Sequence[Link], view: View, cut: int) -> bool:
         """Tell whether no result at or after a cut answers a call of the tail before it."""
@@ -251,13 +347,35 @@ class Plain:
     def request(self, system: str | None, view: View) -> list[Message]:
         """Put a request together."""
         first = self.opening()
+        displaced = [] if view.text is None else [note for note in self.notes if self.is_displaced(note, view)]
         return [
             *self.prompt(system),
-            *self.history[:first],
+            *self.with_notes(0, first, displaced),
             *self.summaries(view),
             *self.called_back(view, len(self.history)),
-            *self.history[view.start :],
+            *(note.message for note in displaced),
+            *self.with_notes(view.start, len(self.history), displaced),
+            *self.notes_at(len(self.history), displaced),
         ]
+
+    def gap(self, note: Note) -> int:
+        """Find the message before which a note stands."""
+        return 0 if note.after is None else self.position(note.after) + 1
+
+    def is_displaced(self, note: Note, view: View) -> bool:
+        """Tell whether a neighbour of a note is covered."""
+        return self.opening() <= self.gap(note) <= view.start
+
+    def notes_at(self, position: int, displaced: Sequence[Note]) -> list[Message]:
+        """Find the notes before a message."""
+        return [note.message for note in self.notes if note not in displaced and self.gap(note) == position]
+
+    def with_notes(self, start: int, stop: int, displaced: Sequence[Note]) -> list[Message]:
+        """Give some of the history's messages with the notes before each."""
+        if not self.notes:
+            return self.history[start:stop]
+        pieces = ([*self.notes_at(at, displaced), self.history[at]] for at in range(start, stop))
+        return [message for piece in pieces for message in piece]
 
     def prompt(self, system: str | None) -> list[Message]:
         """Make the system message of a request, where there is a system prompt."""
@@ -345,6 +463,7 @@ class PlainImplementation:
             after=thread.after,
             failed_compressor=thread.failed_compressor,
             parts=thread.parts,
+            sets_aside=thread.sets_aside,
         )
 
     def open(self, configuration: Configuration, host: Host) -> Session:

@@ -1,12 +1,14 @@
 """Right summarizers in several styles: one for each freedom that the chapters leave open."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import count
 
+from attrs import evolve
+
 from tercet_conformance.gallery.entry import right
-from tercet_conformance.gallery.plain import CAPABILITIES, Link, Plain, View
-from tercet_conformance.interface import CompressorFailed, Host
-from tercet_spec.vocabulary import WHITE_SPACE, Configuration, Message
+from tercet_conformance.gallery.plain import CAPABILITIES, Link, Plain, Saved, View
+from tercet_conformance.interface import CompressorFailed, Host, ModelFailed, StepEnd
+from tercet_spec.vocabulary import WHITE_SPACE, Configuration, Message, Note, PendingCall, Summary
 
 
 @right
@@ -33,7 +35,12 @@ class Eager(Plain):
 
     def store(self, message: Message) -> str:
         stored_id = super().store(message)
-        position = len(self.history) - 1
+        self.pair(len(self.history) - 1, message)
+        self.tokens(self.history[-1])
+        return stored_id
+
+    def pair(self, position: int, message: Message) -> None:
+        """Pair the results of a message, and remember its calls."""
         for answered in message.answers:
             unanswered = self.open.get(answered)
             call = unanswered.pop() if unanswered else self.latest_of.get(answered)
@@ -42,8 +49,20 @@ class Eager(Plain):
         for place, made in enumerate(message.calls):
             self.open.setdefault(made.id, []).append((position, place))
             self.latest_of[made.id] = (position, place)
-        self.tokens(self.history[position])
-        return stored_id
+
+    def put_back(self, saved: Saved) -> None:
+        super().put_back(saved)
+        self.write_down()
+
+    def edit(self, history: Sequence[Message]) -> None:
+        super().edit(history)
+        self.write_down()
+
+    def write_down(self) -> None:
+        """Pair the history anew: something of it is gone."""
+        self.open, self.latest_of, self.pairs = {}, {}, []
+        for position, message in enumerate(self.history):
+            self.pair(position, message)
 
     def links(self) -> list[Link]:
         return self.pairs
@@ -99,7 +118,7 @@ class SummaryAtTheHead(Plain):
     """Hands the compressor its own summary message at the head of the messages, and no text beside them."""
 
     def ask(self, span: Sequence[Message], so_far: str | None) -> str:
-        return self.host.summarize([*self.summaries(View(so_far, 0)), *span])
+        return self.call_compressor([*self.summaries(View(so_far, 0)), *span])
 
 
 @right
@@ -107,7 +126,7 @@ class OwnPrompt(Plain):
     """Puts a prompt of its own after the messages that it gives the compressor."""
 
     def ask(self, span: Sequence[Message], so_far: str | None) -> str:
-        return self.host.summarize([*span, Message("user", "Summarise the conversation above.")], so_far)
+        return self.call_compressor([*span, Message("user", "Summarise the conversation above.")], so_far)
 
 
 @right
@@ -147,7 +166,7 @@ class InPartsAsReturned(InParts):
     def ask(self, span: Sequence[Message], so_far: str | None) -> str:
         text = so_far
         for first in range(0, len(span), self.most):
-            text = self.host.summarize(span[first : first + self.most], text)
+            text = self.call_compressor(span[first : first + self.most], text)
             if self.is_blank(self.bounded(text)):
                 raise CompressorFailed("the compressor's text is blank")
         return text or ""
@@ -173,7 +192,7 @@ class AsProse(Plain):
         for message in span:
             lines.append(f"{message.role}: {message.content}")
             lines += [f"called {call.name} with {call.arguments}" for call in message.calls]
-        return self.host.summarize([Message("user", "\n".join(lines))])
+        return self.call_compressor([Message("user", "\n".join(lines))])
 
 
 @right
@@ -241,3 +260,124 @@ class MessagesOnly(Plain):
     """Triggers by messages only, and refuses whatever else may be refused."""
 
     capabilities = CAPABILITIES - {"token-trigger", "missing-ids", "configure"}
+
+
+@right
+class SetsAside(Plain):
+    """Does not apply a summary while a late result answers a call that it covers, and says so."""
+
+    sets_aside = True
+
+    def applies(self) -> View:
+        view = super().applies()
+        late = view.text is not None and self.late(view.start, len(self.history))
+        return View(None, self.opening()) if late else view
+
+
+@right
+class TriesAgain(Plain):
+    """Decides again where the model failed, and asks the compressor again for the same messages."""
+
+    capabilities = CAPABILITIES | {"attempts"}
+    tries = 3
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        for left in range(self.tries - 1, -1, -1):
+            try:
+                return super().step(system, notes, pending)
+            except ModelFailed:
+                if not left:
+                    raise
+        raise AssertionError("it tries at least once")
+
+
+@right
+class SendsAgain(Plain):
+    """Sends the same request again where the model failed, without deciding again."""
+
+    capabilities = CAPABILITIES | {"attempts"}
+
+    def call_model(self, request: Sequence[Message]) -> Message:
+        try:
+            return super().call_model(request)
+        except ModelFailed:
+            return super().call_model(request)
+
+
+@right
+class TakesTheFirst(Plain):
+    """Asks the model twice, deciding each time, and returns the first response that it got."""
+
+    capabilities = CAPABILITIES | {"attempts"}
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        self.notes, self.pending = notes, pending
+        view = self.applies()
+        taken: tuple[int, View | None, Message] | None = None
+        for attempt in range(2):
+            new = self.decide(system, view)
+            try:
+                answer = self.call_model(self.send(system, view, new))
+            except ModelFailed:
+                if attempt and taken is None:
+                    raise
+                continue
+            taken = taken or (attempt, new, answer)
+        assert taken is not None
+        return evolve(self.commit(taken[1], taken[2]), attempt=taken[0])
+
+
+@right
+class ClearsTheKey(Plain):
+    """Clears the key whenever a thread goes back or is edited, and summarises anew; a block restores it."""
+
+    def restore(self, checkpoint: str) -> None:
+        super().restore(checkpoint)
+        self.summary = None
+
+    def edit(self, history: Sequence[Message]) -> None:
+        super().edit(history)
+        self.summary = None
+
+
+@right
+class KeepsEarlierKeys(Plain):
+    """Goes back to the latest earlier key whose messages are all there where covered ones are removed or edited."""
+
+    def __init__(self, configuration: Configuration, host: Host) -> None:
+        self.earlier: list[tuple[Summary, list[Message]]] = []
+        super().__init__(configuration, host)
+
+    def commit(self, new: View | None, answer: Message) -> StepEnd:
+        if new is not None:
+            self.earlier.append((self.key(new), self.history[self.opening() : new.start]))
+        return super().commit(new, answer)
+
+    def edit(self, history: Sequence[Message]) -> None:
+        super().edit(history)
+        if self.summary is None:
+            fitting = [key for key, covered in self.earlier if all(message in history for message in covered)]
+            self.summary = fitting[-1] if fitting else None
+
+
+@right
+class EditedUnawares(Plain):
+    """Is not told of what happens to its history: where its last covered message is gone, it starts anew."""
+
+    capabilities = CAPABILITIES - {"restores-key"}
+
+    def edit(self, history: Sequence[Message]) -> None:
+        self.history = list(history)
+
+
+@right
+class IdsOnce(Plain):
+    """Gives no stored id twice, whatever became of the message that had it."""
+
+    def __init__(self, configuration: Configuration, host: Host) -> None:
+        self.given = 0
+        super().__init__(configuration, host)
+
+    def new_id(self, position: int) -> str:
+        self.given += 1
+        return f"once{self.given}"

@@ -103,6 +103,21 @@ def last_failed(step: Step) -> Exchange | None:
     return None
 
 
+def once_only(step: Step, _: Moment | None) -> Iterator[Violation]:
+    if step.stands is None:
+        return
+    for firing in step.firings(step.exchanges):
+        given = joined(firing)
+        may_be = {position for span in spans_of(firing, step, given) for position in span}
+        again = [position for position in given if step.opening <= position < step.start and position not in may_be]
+        if again:
+            yield Violation(
+                "the summary is extended: no message that it covers is given to the compressor again",
+                f"it was given {numbers(again)} again",
+                again[0],
+            )
+
+
 def failure(step: Step, _: Moment | None) -> Iterator[Violation]:
     failed = last_failed(step)
     if failed is None:
@@ -146,8 +161,8 @@ RULES = (
         situations={
             "a firing": lambda step: step.fired,
             "a firing with a summary in force": lambda step: step.fired and step.stands is not None,
-            "a late result among the messages before the cut": lambda step: (
-                step.cut is not None and bool(step.called_back(step.start, step.cut))
+            "a late result among the messages before the cut": lambda step: any(
+                step.called_back(step.start, cut) for cut in step.cuts
             ),
         },
     ),
@@ -163,6 +178,20 @@ RULES = (
         relation=so_far,
         situations={
             "the first firing": lambda step: step.fired and step.stands is None,
+            "a firing with a summary in force": lambda step: step.fired and step.stands is not None,
+        },
+    ),
+    Rule(
+        id="compress.once-only",
+        level=Level.MUST,
+        profile=Profile.DURABLE,
+        origin=Origin.SOURCE,
+        statement="The summary is extended: while it applies, no message that it covers is given to the compressor "
+        "again (called-back ones aside).",
+        why="A summary written anew each time costs more with each firing, and forgets what the one before kept.",
+        about=Step,
+        relation=once_only,
+        situations={
             "a firing with a summary in force": lambda step: step.fired and step.stands is not None,
         },
     ),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tercet_spec.moments import Moment, Step
 from tercet_spec.pairs import is_legal, separated
+from tercet_spec.requests import usable_cuts
 from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
 
 
@@ -24,15 +25,16 @@ def keeps_recent(step: Step, _: Moment | None) -> Iterator[Violation]:
 
 
 def pairs(step: Step, _: Moment | None) -> Iterator[Violation]:
-    if step.cut is not None and not is_legal(step.pairs, step.start, step.cut):
-        stranded = next(
-            result.position
-            for result, call in step.pairs.items()
-            if call and step.start <= call.position < step.cut <= result.position
-        )
-        yield Violation(
-            "no result after the cut answers a call before it", "a result is left without its call", stranded
-        )
+    for cut in step.cuts:
+        if not is_legal(step.pairs, step.start, cut):
+            stranded = next(
+                result.position
+                for result, call in step.pairs.items()
+                if call and step.start <= call.position < cut <= result.position
+            )
+            yield Violation(
+                "no result after the cut answers a call before it", "a result is left without its call", stranded
+            )
     for number, attempt in enumerate(step.attempts):
         for present, missing in separated(step.pairs, attempt.positions):
             what = "a result" if present > missing else "a call"
@@ -41,23 +43,48 @@ def pairs(step: Step, _: Moment | None) -> Iterator[Violation]:
 
 
 def reaches(step: Step, _: Moment | None) -> Iterator[Violation]:
-    if step.cut is None or not step.usable:
-        return
-    if step.cut < step.usable[-1] and is_legal(step.pairs, step.start, step.cut):
-        yield Violation(
-            f"the cut is the latest usable one, before message {step.usable[-1] + 1}",
-            f"it is before message {step.cut + 1}",
-            step.cut,
-        )
+    for cut in step.cuts:
+        if step.usable and cut < step.usable[-1] and is_legal(step.pairs, step.start, cut):
+            yield Violation(
+                f"the cut is the latest usable one, before message {step.usable[-1] + 1}",
+                f"it is before message {cut + 1}",
+                cut,
+            )
 
 
 def nothing_to_cover(step: Step, _: Moment | None) -> Iterator[Violation]:
-    if step.usable:
+    if step.usable or only_pending_forbids(step):
         return
     if step.fired:
         yield Violation("with no usable cut the compressor is not called", "it was called")
     elif "summary-shown" in step.description.capabilities and step.shown_after.summary != step.shown_before.summary:
         yield Violation("with no usable cut the key is not written", "it was written")
+
+
+def only_pending_forbids(step: Step) -> bool:
+    """Tell whether a cut would be usable if no call were pending: firing there is cut.pending's to judge."""
+    return bool(step.pending_calls and without_pending(step))
+
+
+def without_pending(step: Step) -> tuple[int, ...]:
+    """The cuts that would be usable if no call were pending."""
+    return usable_cuts(step.history, step.pairs, step.start, step.configuration.keep_recent)
+
+
+def pending(step: Step, _: Moment | None) -> Iterator[Violation]:
+    waiting = [call.position for call in step.pending_calls if call.position >= step.start]
+    for cut in step.cuts:
+        if waiting and cut > min(waiting):
+            yield Violation(
+                f"the cut stays before the pending call of message {min(waiting) + 1}",
+                f"it is before message {cut + 1}",
+                min(waiting),
+            )
+
+
+def pending_holds_the_cut(step: Step) -> bool:
+    """A step past the limit whose latest cut would be later if no call were pending."""
+    return bool(step.pending_calls) and step.size > step.limit and without_pending(step) != step.usable
 
 
 def sends_a_result(step: Step) -> bool:
@@ -133,5 +160,25 @@ RULES = (
         about=Step,
         relation=nothing_to_cover,
         situations={"past the limit with no usable cut": lambda step: step.size > step.limit and not step.usable},
+    ),
+    Rule(
+        id="cut.pending",
+        level=Level.MUST,
+        profile=Profile.EXACT,
+        origin=Origin.OURS,
+        statement="A new cut also stays before every call that the host names as pending (an approval, a long job), "
+        "answered so far or not; it is named by its message and call. Pending never ends a summary that stands.",
+        why="A call that still waits gets its final result later: covered by then, the result finds no call.",
+        about=Step,
+        relation=pending,
+        situations={
+            "a pending call holds the cut back": lambda step: pending_holds_the_cut(step) and bool(step.usable),
+            "a pending call leaves no usable cut": lambda step: pending_holds_the_cut(step) and not step.usable,
+            "a call that the summary covers is pending": lambda step: any(
+                call.position < step.start for call in step.pending_calls
+            ),
+        },
+        needs=frozenset({"pending"}),
+        where_declared=True,
     ),
 )

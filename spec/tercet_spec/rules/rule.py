@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, IntEnum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from attrs import field, frozen
 
-from tercet_spec.moments import Configured, Moment, Step
+from tercet_spec.moments import Moment
 from tercet_spec.vocabulary import Capability
 
-M = TypeVar("M", Configured, Step)
+M = TypeVar("M", bound=Moment)
 
 
 class Level(Enum):
@@ -52,9 +52,11 @@ class Violation:
 class Rule(Generic[M]):
     """One thing that must hold, as an object.
 
-    ``needs`` are the capabilities without which it is not applicable. ``situations`` are what it
-    speaks about: each a name and a predicate on a moment; it passes only where all were reached.
-    ``relation`` yields what breaks it in a moment, given the one before.
+    ``about`` are the kinds of moment that it judges. ``needs`` are the capabilities without which it
+    is not applicable. ``situations`` are what it speaks about: each a name and a predicate on a
+    moment; it passes only where all were reached, but those that are asked ``only_with`` capabilities
+    which are not declared. ``relation`` yields what breaks it in a moment, given the one before.
+    A rule ``where_declared`` counts in its profile only where it is applicable.
     """
 
     id: str
@@ -63,10 +65,12 @@ class Rule(Generic[M]):
     origin: Origin
     statement: str
     why: str
-    about: type[M] = field(repr=False)
+    about: type[M] | tuple[type[M], ...] = field(repr=False)
     relation: Callable[[M, Moment | None], Iterator[Violation]] = field(repr=False)
     situations: Mapping[str, Callable[[M], bool]] = field(repr=False)
     needs: frozenset[Capability] = frozenset()
+    only_with: Mapping[str, frozenset[Capability]] = field(factory=dict, repr=False)
+    where_declared: bool = False
 
     @property
     def family(self) -> str:
@@ -83,9 +87,13 @@ class Rule(Generic[M]):
             return []
         return [name for name, holds in self.situations.items() if holds(moment)]
 
+    def asked_of(self, capabilities: frozenset[Capability]) -> list[str]:
+        """List the situations that an implementation of these capabilities can be brought into."""
+        return [name for name in self.situations if self.only_with.get(name, frozenset()) <= capabilities]
+
     def applies_to(self, capabilities: frozenset[Capability]) -> bool:
         """Tell whether an implementation of these capabilities can be asked to keep it."""
         return self.needs <= capabilities
 
 
-AnyRule = Rule[Configured] | Rule[Step]
+AnyRule = Rule[Any]

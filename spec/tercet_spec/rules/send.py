@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from tercet_spec.moments import Attempt, Moment, Step
 from tercet_spec.pairs import is_legal
+from tercet_spec.readings import Part
+from tercet_spec.requests import is_displaced, position_of
 from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
 
 
@@ -24,13 +26,12 @@ def placement(step: Step, _: Moment | None) -> Iterator[Violation]:
         if not places:
             continue
         part = attempt.parts[places[0]]
-        opening = sum(p.kind == "prompt" or is_opening(step, p.position) for p in attempt.parts)
-        opening += sum(p.kind == "other" and p.message.role == "system" for p in attempt.parts[: places[0]])
+        ahead, behind = attempt.parts[: places[0]], attempt.parts[places[0] + 1 :]
         if len(places) > 1:
             yield Violation("one summary message at most", f"{len(places)} are sent", attempt=number)
         elif part.message.role != "user":
             yield Violation("the summary is a user message", f"its role is {part.message.role}", attempt=number)
-        elif places[0] != opening:
+        elif not all(opens(step, p) for p in ahead) or any(is_of_opening(step, p) for p in behind):
             yield Violation(
                 "the summary stands straight after the system prompt",
                 f"it is message {places[0] + 1} of the request",
@@ -42,8 +43,13 @@ def placement(step: Step, _: Moment | None) -> Iterator[Violation]:
             )
 
 
-def is_opening(step: Step, position: int | None) -> bool:
-    return position is not None and position < step.opening
+def is_of_opening(step: Step, part: Part) -> bool:
+    return part.kind == "prompt" or (part.position is not None and part.position < step.opening)
+
+
+def opens(step: Step, part: Part) -> bool:
+    """Tell whether a message may stand before the summary; where an unstored one stands is send.unstored's."""
+    return is_of_opening(step, part) or part.kind == "unstored" or part.message.role == "system"
 
 
 def in_place(step: Step, _: Moment | None) -> Iterator[Violation]:
@@ -51,7 +57,8 @@ def in_place(step: Step, _: Moment | None) -> Iterator[Violation]:
         part = attempt.summary
         if step.stands and not new_text(step, attempt) and not carries_stored(step, attempt):
             yield Violation("the request carries the stored summary", "another" if part else "none", attempt=number)
-        covered = step.covered(attempt)
+        applies = step.stands is not None or (part is not None and step.is_new(part))
+        covered = step.covered(attempt) if applies else step.opening
         back = step.called_back(covered) if part else ()
         for position in attempt.positions:
             if step.opening <= position < covered and position not in back:
@@ -97,7 +104,7 @@ def rest_unchanged(step: Step, _: Moment | None) -> Iterator[Violation]:
 def nothing_lost(step: Step, _: Moment | None) -> Iterator[Violation]:
     for number, attempt in enumerate(step.attempts):
         part = attempt.summary
-        made = part.made.covers if part and part.made else frozenset[int]()
+        made = step.made_from(part.made.covers) if part and part.made else frozenset[int]()
         until = step.covered(attempt)
         sent = set(attempt.positions)
         for position in range(len(step.history)):
@@ -124,19 +131,101 @@ def nothing_else(step: Step, _: Moment | None) -> Iterator[Violation]:
 
 
 def same_request(step: Step, _: Moment | None) -> Iterator[Violation]:
-    good = [n for n, e in enumerate(step.exchanges) if not e.failed(step.configuration, step.description)]
-    if not good or good[-1] != len(step.exchanges) - 1:
+    for number, attempt in enumerate(step.attempts):
+        asked = step.asked_for(number)
+        if asked and not step.failed(asked[-1]) and (not attempt.summary or attempt.summary.made is not asked[-1].made):
+            seen = "it carries another summary" if attempt.summary else "it carries none"
+            yield Violation("the new summary goes into the request that fired", seen, attempt=number)
+    sent_after = step.attempts[-1].asked if step.attempts else 0
+    unsent = step.exchanges[sent_after:]
+    if unsent and not step.failed(unsent[-1]) and step.outcome != "cancelled":
+        yield Violation("after the compressor's answer a request is sent", "none was")
+
+
+def applies(step: Step, _: Moment | None) -> Iterator[Violation]:
+    if step.stored is None or step.stands is not None:
         return
-    written = step.exchanges[good[-1]].made
-    following = [(n, attempt) for n, attempt in enumerate(step.attempts) if attempt.asked > good[-1]]
-    if not following:
-        if step.outcome != "cancelled":
-            yield Violation("after the compressor's answer a request is sent", "none was")
-        return
-    number, attempt = following[0]
-    if attempt.summary is None or attempt.summary.made is not written:
-        seen = "it carries another summary" if attempt.summary else "it carries none"
-        yield Violation("the new summary goes into the request that fired", seen, attempt=number)
+    for number, attempt in enumerate(step.attempts):
+        part = attempt.summary
+        if part is not None and not step.is_new(part) and (part.made is step.stored_made or part.made is None):
+            yield Violation(
+                f"the stored summary does not apply ({reason(step)}): the request is sent as if there were none",
+                "it carries that summary",
+                attempt=number,
+            )
+
+
+def reason(step: Step) -> str:
+    """Say why the stored summary does not apply."""
+    anchor = None if step.stored is None else position_of(step.history, step.stored.through)
+    if anchor is None:
+        return "its last covered message is gone"
+    if anchor >= len(step.history) - 1:
+        return "nothing stands after it"
+    return "a result after it answers a covered call" if step.description.sets_aside else "its text is blank"
+
+
+def unstored(step: Step, _: Moment | None) -> Iterator[Violation]:
+    for number, attempt in enumerate(step.attempts) if step.notes else ():
+        expected, seen = expected_places(step, attempt), seen_places(step, attempt)
+        both = {label for label in expected if label in seen}
+        expected, seen = [x for x in expected if x in both], [x for x in seen if x in both]
+        for note, place in enumerate(step.gaps):
+            count = sum(part.kind == "unstored" and part.message == step.notes[note].message for part in attempt.parts)
+            if count != 1:
+                yield Violation("an unstored message is sent once", f"it is sent {count} times", attempt=number)
+            elif is_in_order(expected, seen) and neighbours(expected, note) != neighbours(seen, note):
+                displaced = attempt.summary and is_displaced(place, step.opening, step.covered(attempt))
+                where = "straight after the summary and what is called back" if displaced else "between its neighbours"
+                yield Violation(f"an unstored message is sent {where}", "it is sent elsewhere", attempt=number)
+
+
+Label = tuple[str, int]
+"""What stands at a place of a request: a message of the history by its position, a note by its number, the summary."""
+
+
+def expected_places(step: Step, attempt: Attempt) -> list[Label]:
+    """List what a request with this one's summary holds, in the order in which it should."""
+    first, end = step.opening, len(step.history)
+    covered = step.covered(attempt) if attempt.summary else first
+    after: list[Label] = []
+    if attempt.summary:
+        after = [("summary", 0), *(("message", position) for position in step.called_back(covered))]
+    kept: dict[int, list[Label]] = {}
+    for note, place in enumerate(step.gaps):
+        (after if is_displaced(place, first, covered) else kept.setdefault(place, [])).append(("note", note))
+    labels: list[Label] = []
+    for position in range(first):
+        labels += [*kept.get(position, ()), ("message", position)]
+    labels += after
+    for position in range(covered, end):
+        labels += [*kept.get(position, ()), ("message", position)]
+    return [*labels, *kept.get(end, ())]
+
+
+def seen_places(step: Step, attempt: Attempt) -> list[Label]:
+    """List what a request holds, in its order."""
+    notes = [note.message for note in step.notes]
+    labels: list[Label] = []
+    for part in attempt.parts:
+        if part.position is not None:
+            labels.append(("message", part.position))
+        elif part.kind == "summary":
+            labels.append(("summary", 0))
+        elif part.kind == "unstored":
+            labels.append(("note", next(n for n, note in enumerate(notes) if part.message.equals(note))))
+    return labels
+
+
+def is_in_order(expected: list[Label], seen: list[Label]) -> bool:
+    """Tell whether what is stored comes in the order expected: where not, that is another rule's to judge."""
+    return [label for label in expected if label[0] != "note"] == [label for label in seen if label[0] != "note"]
+
+
+def neighbours(labels: list[Label], note: int) -> tuple[list[Label], list[Label]]:
+    """What stands before a note, and what after it."""
+    place = labels.index(("note", note))
+    return labels[:place], labels[place + 1 :]
 
 
 def calls_back(step: Step, _: Moment | None) -> Iterator[Violation]:
@@ -164,7 +253,7 @@ def calls_back(step: Step, _: Moment | None) -> Iterator[Violation]:
 def is_torn(step: Step, attempt: Attempt) -> bool:
     """A request whose own new cut leaves results behind: that is cut.pairs', not a result that came late."""
     new = attempt.summary is not None and step.is_new(attempt.summary)
-    return new and step.cut is not None and not is_legal(step.pairs, step.start, step.cut)
+    return new and not is_legal(step.pairs, step.start, step.covered(attempt))
 
 
 def has_late_result(step: Step) -> bool:
@@ -282,5 +371,49 @@ RULES = (
         about=Step,
         relation=calls_back,
         situations={"a late result": has_late_result},
+    ),
+    Rule(
+        id="send.applies",
+        level=Level.MUST,
+        profile=Profile.DURABLE,
+        origin=Origin.OURS,
+        statement="A stored summary applies where the history holds its last covered message and at least one after "
+        "it, and its bounded text is not white space. Elsewhere (the anchor is gone) the request is sent as if there "
+        "were none, and the next firing starts a new one. An implementation may declare that it also does not apply "
+        "one while a result after the anchor answers a covered call. An edit before the anchor where key.restore is "
+        "not declared is not judged.",
+        why="A summary whose last message is gone stands for a thread that never was, and hides what took its place.",
+        about=Step,
+        relation=applies,
+        situations={
+            "a stored summary does not apply": lambda step: (
+                step.stored is not None and step.stands is None and bool(step.attempts)
+            )
+        },
+        needs=frozenset({"edit", "summary-shown"}),
+    ),
+    Rule(
+        id="send.unstored",
+        level=Level.SHOULD,
+        profile=Profile.EXACT,
+        origin=Origin.OURS,
+        statement="An unstored message is never covered: it is sent between the same neighbours or, where either is "
+        "covered, straight after the summary message and what is called back, in its order. It counts for the "
+        "trigger only.",
+        why="What another middleware says for this request is lost if it is summarised, and misread elsewhere.",
+        about=Step,
+        relation=unstored,
+        situations={
+            "between two messages that are sent": lambda step: (
+                bool(step.attempts)
+                and any(place > step.start or (not step.stands and step.opening <= place) for place in step.gaps)
+            ),
+            "beside a covered message": lambda step: any(
+                attempt.summary and is_displaced(place, step.opening, step.covered(attempt))
+                for attempt in step.attempts
+                for place in step.gaps
+            ),
+        },
+        needs=frozenset({"notes"}),
     ),
 )

@@ -90,15 +90,32 @@ def decision(rule: str) -> Callable[[Step, Moment | None], Iterator[Violation]]:
             return
         unit = step.configuration.trigger.kind
         size = f"the request as sent has {step.size} {unit}, the limit is {step.limit}"
-        replaced = is_past(step) and any(step.replaces(attempt) for attempt in step.attempts)
-        if (step.fired or replaced) != is_past(step) and owner(step) == rule:
-            yield Violation(f"{size}: {CALLED[is_past(step)]}", "it was called" if step.fired else "it was not called")
-        elif rule == "trigger.fires" and replaced and not step.fired:
-            yield Violation(f"{size}: {CALLED[True]}", "messages were replaced without asking it")
+        for number, called, replaced in decisions(step):
+            if (called or replaced) != is_past(step) and owner(step) == rule:
+                seen = "it was called" if called else "it was not called"
+                yield Violation(f"{size}: {CALLED[is_past(step)]}", seen, attempt=number)
+                break
+            if rule == "trigger.fires" and replaced and not called:
+                yield Violation(f"{size}: {CALLED[True]}", "messages were replaced without asking it", attempt=number)
+                break
         if rule == "trigger.quiet" and not step.fired and not is_past(step) and wrote_key(step):
             yield Violation(f"{size}: the key is not written", "it was written")
 
     return relation
+
+
+def decisions(step: Step) -> Iterator[tuple[int | None, bool, bool]]:
+    """Say of each request whether the compressor was called for it, and whether it replaces messages all the same.
+
+    A text that the compressor gave in this step, used again, counts as a call.
+    """
+    for number, attempt in enumerate(step.attempts):
+        part = attempt.summary
+        called = bool(step.asked_for(number)) or (part is not None and step.is_new(part))
+        yield number, called, is_past(step) and step.replaces(attempt)
+    unsent = step.exchanges[step.attempts[-1].asked if step.attempts else 0 :]
+    if unsent or not step.attempts:
+        yield None, bool(unsent), False
 
 
 def wrote_key(step: Step) -> bool:
@@ -108,9 +125,8 @@ def wrote_key(step: Step) -> bool:
 
 def once(step: Step, _: Moment | None) -> Iterator[Violation]:
     """Exchanges before one request are one firing: one span, asked again after failures, or in parts."""
-    for number, attempt in enumerate(step.attempts):
-        since = step.attempts[number - 1].asked if number else 0
-        if len(step.firings(step.exchanges[since : attempt.asked])) > 1:
+    for number in range(len(step.attempts)):
+        if len(step.firings(step.asked_for(number))) > 1:
             yield Violation("the compressor is asked once for a request", "it was asked again", attempt=number)
 
 

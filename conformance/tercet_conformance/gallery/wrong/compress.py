@@ -91,6 +91,24 @@ class SummarySoFarFramed(Plain):
         return None if view.text is None else self.before + view.text + self.after
 
 
+@wrong("compress.once-only", "https://github.com/adolfousier/opencrabs/issues/1649")
+class WrittenAnewEachTime(Plain):
+    """Gives the compressor the whole history again at each firing."""
+
+    def span(self, system: str | None, view: View, cut: int) -> Sequence[Message]:
+        return self.history[self.opening() : cut]
+
+
+@wrong("compress.once-only")
+class LastCoveredGivenAgain(Plain):
+    """Begins the span one message early: the last that the summary covers is given again."""
+
+    def span(self, system: str | None, view: View, cut: int) -> Sequence[Message]:
+        if view.text is None or self.called_back(view, cut):
+            return super().span(system, view, cut)
+        return self.history[view.start - 1 : cut]
+
+
 @wrong("compress.failure", "https://github.com/langchain-ai/langchain/issues/38867")
 class ErrorTextKeptAsSummary(Plain):
     """Keeps the compressor's error as the summary."""

@@ -14,7 +14,7 @@ class KeepsOneTooFew(Plain):
 
     def cut(self, view: View) -> int | None:
         cut = super().cut(view)
-        moves = cut == self.latest(view) and self.is_legal(self.links(), view, cut + 1)
+        moves = cut == len(self.history) - self.configuration.keep_recent and self.is_legal(self.links(), view, cut + 1)
         return cut + 1 if cut is not None and moves else cut
 
 
@@ -23,7 +23,7 @@ class KeepsNothing(Plain):
     """Covers all that is there, the user's latest message too."""
 
     def latest(self, view: View) -> int:
-        return len(self.history)
+        return super().latest(view) if self.pending else len(self.history)
 
 
 @wrong("cut.keeps-recent", "https://github.com/sagents-ai/sagents/pull/167")
@@ -198,3 +198,38 @@ class AsksForNothing(Plain):
     def nothing_to_cover(self, view: View) -> View | None:
         self.ask((), view.text)
         return None
+
+
+@wrong("cut.pending", "https://github.com/google/adk-python/issues/4740")
+class PendingCallsCovered(Plain):
+    """Covers a call whose approval is still to come."""
+
+    def waiting(self) -> list[str]:
+        return []
+
+
+@wrong("cut.pending", "https://github.com/google/adk-python/issues/6179")
+class InterimResultEndsTheWait(Plain):
+    """Takes a pending call for done at its first, interim result."""
+
+    def waiting(self) -> list[str]:
+        answered = {(link.call, link.place) for link in self.links()}
+        return [call.message for call in self.pending if (self.position(call.message), call.place) not in answered]
+
+
+@wrong("cut.pending")
+class OnlyTheLatestPending(Plain):
+    """Stays before a pending call only if its message is among the last four."""
+
+    def waiting(self) -> list[str]:
+        return [stored_id for stored_id in super().waiting() if self.position(stored_id) >= len(self.history) - 4]
+
+
+@wrong("cut.pending")
+class PendingById(Plain):
+    """Looks for a pending call by its id alone, and finds the first that ever had it."""
+
+    def waiting(self) -> list[str]:
+        ids = [self.history[self.position(call.message)].calls[call.place].id for call in self.pending]
+        called = [(message.id, call.id) for message in self.history for call in message.calls]
+        return [next(stored for stored, call_id in called if call_id == wanted) or "" for wanted in ids]

@@ -1,11 +1,13 @@
 """Wrong about what is stored, and when."""
 
+from collections.abc import Collection, Sequence
+
 from attrs import evolve
 
 from tercet_conformance.gallery.entry import wrong
-from tercet_conformance.gallery.plain import Plain, View
-from tercet_conformance.interface import StepEnd
-from tercet_spec.vocabulary import Message, State, Summary
+from tercet_conformance.gallery.plain import CAPABILITIES, Plain, Saved, View
+from tercet_conformance.interface import ModelFailed, StepEnd
+from tercet_spec.vocabulary import Message, Note, PendingCall, State, Summary
 
 
 @wrong("key.history-untouched", "https://github.com/NousResearch/hermes-agent/issues/86366")
@@ -123,3 +125,141 @@ class MarkGoesBack(Plain):
         if self.summary is None or anchor <= self.opening():
             return super().key(new)
         return Summary(new.text or "", self.stored_id(anchor - 1))
+
+
+class TriesAgain(Plain):
+    """Decides again where the model failed, and remembers what it wrote each time."""
+
+    capabilities = CAPABILITIES | {"attempts"}
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        self.written: list[View] = []
+        try:
+            return super().step(system, notes, pending)
+        except ModelFailed:
+            return super().step(system, notes, pending)
+
+    def fire(self, system: str | None, view: View, cut: int) -> View:
+        new = super().fire(system, view, cut)
+        self.written.append(new)
+        return new
+
+
+@wrong("key.of-the-response")
+class FirstSummaryKept(TriesAgain):
+    """Commits what the first try wrote, though another was answered."""
+
+    def commit(self, new: View | None, answer: Message) -> StepEnd:
+        return super().commit(self.written[0] if new is not None else None, answer)
+
+
+@wrong("key.of-the-response")
+class LastSummaryKept(TriesAgain):
+    """Asks the model twice, returns the first response, and commits what was written last."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        self.written, self.notes, self.pending = [], notes, pending
+        view = self.applies()
+        answers = []
+        for _ in range(2):
+            new = self.decide(system, view)
+            answers.append(self.call_model(self.send(system, view, new)))
+        return evolve(self.commit(new, answers[0]), attempt=0)
+
+
+@wrong("key.of-the-response", "https://github.com/code-yeongyu/senpi/pull/769")
+class CommitsWhatWasNotSent(TriesAgain):
+    """Sends the request as measured where it tries again, and commits the summary of the first try."""
+
+    def decide(self, system: str | None, view: View) -> View | None:
+        return None if self.written else super().decide(system, view)
+
+    def commit(self, new: View | None, answer: Message) -> StepEnd:
+        return super().commit(self.written[0] if self.written else None, answer)
+
+
+@wrong("compress.so-far")
+class SoFarOfTheFailedTry(TriesAgain):
+    """Gives the compressor the text of the try that failed as the summary so far, as if it were stored."""
+
+    def so_far(self, view: View) -> str | None:
+        return self.written[-1].text if self.written else super().so_far(view)
+
+
+@wrong("key.commits-with-step")
+class UncommittedApplies(TriesAgain):
+    """Applies the summary of the try that failed as if it were stored, and stores it never."""
+
+    def applies(self) -> View:
+        return self.written[-1] if self.written else super().applies()
+
+
+@wrong("key.block")
+class BlockKeepsTheKey(Plain):
+    """Removes a blocked turn's messages, and keeps the summary that was written in it."""
+
+    def block(self, began: Saved) -> None:
+        self.history = list(began.history)
+
+
+@wrong("key.block")
+class BlockClearsTheKey(Plain):
+    """Clears the key where a turn is blocked, whatever it was before."""
+
+    def block(self, began: Saved) -> None:
+        self.history, self.summary = list(began.history), None
+
+
+@wrong("key.block", "https://github.com/vellum-ai/vellum-assistant/pull/36154")
+class BlockRestoresTheTextAlone(Plain):
+    """Restores the text where a turn is blocked, and leaves the mark where it is."""
+
+    def block(self, began: Saved) -> None:
+        through = self.summary.through if self.summary else ""
+        super().block(began)
+        if self.summary is not None:
+            self.summary = Summary(self.summary.text, through)
+
+
+@wrong("key.block")
+class BlockKeepsTheMessages(Plain):
+    """Restores the key where a turn is blocked, and keeps the turn's messages."""
+
+    def block(self, began: Saved) -> None:
+        self.summary = began.summary
+
+
+@wrong("key.restore", "https://github.com/strands-agents/harness-sdk/issues/4027")
+class RestoreKeepsTheKey(Plain):
+    """Restores a checkpoint's history, and leaves the key as it is."""
+
+    def restore(self, checkpoint: str) -> None:
+        summary = self.summary
+        super().restore(checkpoint)
+        self.summary = summary
+
+
+@wrong("key.restore", "https://github.com/NousResearch/hermes-agent/pull/81258")
+class EditKeepsTheKey(Plain):
+    """Leaves the key as it is where covered messages are removed or rewritten."""
+
+    def touches_covered(self, history: Sequence[Message], summary: Summary) -> bool:
+        return False
+
+
+@wrong("key.restore")
+class RewritingUnnoticed(Plain):
+    """Looks for covered messages by their ids: one that was rewritten is there still."""
+
+    def touches_covered(self, history: Sequence[Message], summary: Summary) -> bool:
+        covered = self.history[self.opening() : self.position(summary.through) + 1]
+        ids = {message.id for message in history}
+        return any(message.id not in ids for message in covered)
+
+
+@wrong("key.restore", "https://github.com/anomalyco/opencode/issues/30806")
+class OnlyTheAnchorMatters(Plain):
+    """Clears the key only where the last covered message is gone."""
+
+    def touches_covered(self, history: Sequence[Message], summary: Summary) -> bool:
+        return self.history[self.position(summary.through)] not in history

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from tercet_conformance.gallery.entry import wrong
-from tercet_conformance.gallery.plain import Plain, View
-from tercet_spec.vocabulary import Message, Role, ToolCall
+from tercet_conformance.gallery.plain import CAPABILITIES, Plain, View
+from tercet_conformance.interface import Host, StepEnd
+from tercet_spec.vocabulary import Configuration, Message, Role, Summary, ToolCall
 
 
 @wrong("send.system-first", "https://github.com/microsoft/semantic-kernel/issues/12612")
@@ -290,3 +291,121 @@ class CalledBackWithoutOtherResults(Plain):
 
     def late(self, start: int, until: int) -> list[int]:
         return sorted({link.call for link in self.links() if link.call < start <= link.result < until})
+
+
+@wrong("send.in-place")
+class PendingEndsTheSummary(Plain):
+    """Sends the whole history where a call that the summary covers is pending again."""
+
+    def applies(self) -> View:
+        view = super().applies()
+        waits = any(0 <= self.position(call.message) < view.start for call in self.pending)
+        return View(None, self.opening()) if waits else view
+
+
+@wrong("send.applies", "https://github.com/strands-agents/harness-sdk/issues/4027")
+class AppliesByPlace(Plain):
+    """Remembers how many messages the summary covers, and applies it although the last of them is gone."""
+
+    capabilities = CAPABILITIES - {"restores-key"}
+    covered = 0
+
+    def edit(self, history: Sequence[Message]) -> None:
+        self.history = list(history)
+
+    def key(self, new: View) -> Summary:
+        self.covered = new.start
+        return super().key(new)
+
+    def applies(self) -> View:
+        if self.summary is not None and self.opening() < self.covered < len(self.history):
+            return View(self.bounded(self.summary.text), self.covered)
+        return super().applies()
+
+
+@wrong("send.applies", "https://github.com/NousResearch/hermes-agent/pull/81258")
+class AppliesWithNothingAfterIt(Plain):
+    """Sends a summary alone, where an undo took away all that came after it."""
+
+    def applies(self) -> View:
+        view = super().applies()
+        if view.text is None and self.summary is not None and self.history:
+            anchor = self.position(self.summary.through)
+            if anchor == len(self.history) - 1:
+                return View(self.bounded(self.summary.text), anchor + 1)
+        return view
+
+
+@wrong("send.applies")
+class CarriedAllTheSame(Plain):
+    """Sends the stored summary before a history that does not hold its last covered message any more."""
+
+    capabilities = CAPABILITIES - {"restores-key"}
+
+    def edit(self, history: Sequence[Message]) -> None:
+        self.history = list(history)
+
+    def summaries(self, view: View) -> list[Message]:
+        gone = view.text is None and self.summary is not None
+        return super().summaries(View(self.bounded(self.summary.text), view.start) if gone and self.summary else view)
+
+    def measured(self, system: str | None, view: View) -> Sequence[Message]:
+        request = super().measured(system, view)
+        carried = view.text is None and self.summary is not None
+        return [m for m in request if not (carried and m in self.summaries(view))]
+
+
+@wrong("send.nothing-lost")
+class CoveredIdsRemembered(Plain):
+    """Remembers the ids that it covered, and leaves out a later message that comes under one of them again."""
+
+    def __init__(self, configuration: Configuration, host: Host) -> None:
+        self.ids: set[str | None] = set()
+        super().__init__(configuration, host)
+
+    def commit(self, new: View | None, answer: Message) -> StepEnd:
+        if new is not None:
+            self.ids |= {message.id for message in self.history[self.opening() : new.start]}
+        return super().commit(new, answer)
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        start = (new or view).start
+        late = {message.id for message in self.history[start:] if message.id in self.ids}
+        return [message for message in super().send(system, view, new) if message.id is None or message.id not in late]
+
+
+@wrong("send.unstored")
+class NotesDroppedWhenItFires(Plain):
+    """Builds the request that fired from the stored history alone."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        notes = [] if new is None else [note.message for note in self.notes]
+        return [message for message in super().send(system, view, new) if message not in notes]
+
+
+@wrong("send.unstored")
+class NotesAtTheEnd(Plain):
+    """Puts every unstored message at the end of the request."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        notes = [note.message for note in self.notes]
+        request = super().send(system, view, new)
+        return [*(m for m in request if m not in notes), *(m for m in request if m in notes)]
+
+
+@wrong("send.unstored")
+class NotesBeforeTheSummary(Plain):
+    """Puts an unstored message whose neighbours are covered before the summary."""
+
+    def summaries(self, view: View) -> list[Message]:
+        self.displaced = [
+            note.message for note in self.notes if view.text is not None and self.is_displaced(note, view)
+        ]
+        return [*self.displaced, *super().summaries(view)]
+
+    def request(self, system: str | None, view: View) -> list[Message]:
+        request, seen = super().request(system, view), list[Message]()
+        for message in request:
+            if message not in self.displaced or message not in seen:
+                seen.append(message)
+        return seen

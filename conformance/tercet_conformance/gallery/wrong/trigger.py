@@ -231,3 +231,20 @@ class AsksTwice(Plain):
     def ask(self, span: Sequence[Message], so_far: str | None) -> str:
         super().ask(span, so_far)
         return super().ask(span, so_far)
+
+
+@wrong("trigger.fires", "https://github.com/aaif-goose/goose/issues/9958")
+class WaitsForApproval(Plain):
+    """Never fires while a call is pending."""
+
+    def is_past(self, measured: int) -> bool:
+        return super().is_past(measured) and not self.pending
+
+
+@wrong("trigger.as-sent")
+class NotesNotMeasured(Plain):
+    """Leaves what another middleware put into the request out of the measure."""
+
+    def measured(self, system: str | None, view: View) -> Sequence[Message]:
+        notes = [note.message for note in self.notes]
+        return [message for message in super().measured(system, view) if message not in notes]

@@ -1,0 +1,101 @@
+"""Wrong about which calls a thread counts."""
+
+from collections.abc import Collection, Sequence
+
+from tercet_conformance.gallery.entry import wrong
+from tercet_conformance.gallery.plain import CAPABILITIES, Plain, Saved
+from tercet_conformance.interface import ModelFailed, StepEnd
+from tercet_spec.vocabulary import Message, Note, PendingCall
+
+
+@wrong("usage.compressor", "https://github.com/openai/openai-agents-python/issues/4434")
+class CompressorNotCounted(Plain):
+    """Counts the model's calls only."""
+
+    def spend_on_compressor(self, tokens: int) -> None:
+        pass
+
+
+@wrong("usage.compressor", "https://github.com/cymoo/lovia/pull/200")
+class FailedCompressorNotCounted(Plain):
+    """Counts a call of the compressor when its text has come."""
+
+    def call_compressor(self, given: Sequence[Message], so_far: str | None = None) -> str:
+        text = self.host.summarize(given, so_far)
+        self.usage += self.host.usage
+        return text
+
+
+@wrong("usage.every-call")
+class FailedModelNotCounted(Plain):
+    """Counts a call of the model when its answer has come."""
+
+    def call_model(self, request: Sequence[Message]) -> Message:
+        answer = self.host.answer(request)
+        self.usage += self.host.usage
+        return answer
+
+
+@wrong("usage.every-call")
+class UsageIsTheStepsWrite(Plain):
+    """Takes back what a step has used where it is not committed."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        before = self.usage
+        try:
+            return super().step(system, notes, pending)
+        except BaseException:
+            self.usage = before
+            raise
+
+
+@wrong("usage.every-call")
+class CancelledNotCounted(Plain):
+    """Counts a call that failed, and not one that was cancelled."""
+
+    def call_model(self, request: Sequence[Message]) -> Message:
+        before = self.usage
+        try:
+            return super().call_model(request)
+        except Exception:
+            raise
+        except BaseException:
+            self.usage = before
+            raise
+
+
+@wrong("usage.every-call")
+class LastTryCounted(Plain):
+    """Tries again where the model failed, and counts the last try only."""
+
+    capabilities = CAPABILITIES | {"attempts"}
+
+    def call_model(self, request: Sequence[Message]) -> Message:
+        before = self.usage
+        try:
+            return super().call_model(request)
+        except ModelFailed:
+            self.usage = before
+            return super().call_model(request)
+
+
+@wrong("usage.every-call", "https://github.com/google/adk-js/pull/474")
+class AnsweredTwiceCounted(Plain):
+    """Counts the call that answered once as a call, and once more with the answer that it stores."""
+
+    def store(self, message: Message) -> str:
+        self.usage += self.host.usage if message.role == "assistant" else 0
+        return super().store(message)
+
+
+@wrong("usage.every-call")
+class BlockTakesUsageBack(Plain):
+    """Forgets what a blocked turn has used."""
+
+    def begin_turn(self) -> None:
+        super().begin_turn()
+        self.used = self.usage
+
+    def block(self, began: Saved) -> None:
+        super().block(began)
+        self.usage = self.used
