@@ -186,6 +186,7 @@ def test_the_document_says_what_the_run_says() -> None:
         (verdict.rule.id, verdict.verdict.value) for verdict in BROKEN.verdicts
     ]
     assert documented(whole())["profile"]["kept"] == "exact"
+    assert documented(whole({MUST: said(MUST, Verdict.FAIL)}))["profile"]["kept"] is None
     passed = next(rule for rule in read["rules"] if rule["verdict"] == "pass")
     assert passed["reached"]
     assert all(passed["reached"].values())
@@ -242,6 +243,23 @@ def test_a_crash_is_a_test_case_of_its_own() -> None:
     assert kinds(case) == ["error"]
     assert case[0].get("message") == "raised RuntimeError: no"
     assert "tercet replay 'limit 3 keep 1: u a u' stand_ins:dropping" in (case[0].text or "")
+
+
+def test_a_rule_that_the_asked_profile_lacks_is_in_error() -> None:
+    case = case_of(whole({MUST: said(MUST, Verdict.NOT_APPLICABLE, "because")}, asked=Profile.SAFE), MUST)
+    assert kinds(case) == ["error"]
+    assert case[0].get("message") == "not applicable: because; profile asked for: safe"
+
+
+@pytest.mark.parametrize("ending", RENDERERS)
+@pytest.mark.parametrize("line", ["limit 3 keep 1: u a u", "limit 3 keep 1: u a u step[S 40 of \x07]"])
+def test_a_reader_elsewhere_replays_a_line_where_there_is_one(ending: str, line: str) -> None:
+    scenario = scenario_of(parse(line))
+    failed = evolve(FAILED, counterexamples=(evolve(EXAMPLE, scenario=scenario, saved="rule.json"),))
+    crash = (Diagnosis("open", "raised RuntimeError: no"), scenario)
+    text = written(evolve(BROKEN, verdicts=(failed,), diagnoses=(crash,)), ending, {scenario: "crash.json"})
+    commands = re.findall(r"tercet replay (.*?) stand_ins:dropping", text)
+    assert commands == (["rule.json", "crash.json"] if "\x07" in line else [f"'{line}'"] * 2)
 
 
 def test_an_interrupted_run_does_not_pass_a_ci() -> None:
@@ -443,13 +461,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_same_seed_writes_the_same_files_but_for_the_time(folder: Path) -> None:
     sources = [str(ROOT / name) for name in ("spec", "reference", "conformance", "tests")]
+    running = []
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sources), "PYTHONHASHSEED": seed}
-        command = [sys.executable, "-m", "tercet_conformance.command", *QUICK]
         reports = [word.replace("out/", f"{seed}/") for word in REPORTS]
-        done = subprocess.run([*command, *reports], env=environment, capture_output=True, check=False)
-        assert done.returncode == 1
-        assert done.stderr == b""
+        command = [sys.executable, "-m", "tercet_conformance.command", *QUICK, *reports]
+        running.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+    for process in running:
+        assert process.communicate()[1] == b""
+        assert process.returncode == 1
     for name in FILES:
         one, other = ((folder / seed / name).read_text("utf-8") for seed in ("1", "2"))
         assert timeless(one) == timeless(other)
