@@ -138,6 +138,12 @@ def test_a_run_that_broke_off_can_be_replayed(broken: Report) -> None:
     assert "To see it again: tercet replay threads/one.json mine" in written(console)
 
 
+def test_what_broke_once_and_never_again_is_reported_without_a_thread(broken: Report) -> None:
+    text = printed(evolve(broken, verdicts=(RuleVerdict(BY_ID["cut.pairs"], Verdict.FAIL),)))
+    assert "cut.pairs is broken" in text
+    assert "To see one again" not in text
+
+
 def test_nothing_of_an_implementation_is_read_as_markup_or_sent_to_the_terminal() -> None:
     hostile = "[red]\x1b[2J\ud83d\x00\u202eevil[/red]"
     assert shown(hostile) == "[red]\\x1b[2J\\ud83d\\x00\\u202eevil[/red]"

@@ -22,6 +22,7 @@ from tercet_conformance.interrupts import watched
 from tercet_conformance.loading import LoadingError, load, near
 from tercet_conformance.replaying import CannotRun, replay
 from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, shown
+from tercet_conformance.reports import files as report_files
 from tercet_conformance.verdicts import EXIT_FAULT, EXIT_INTERRUPTED, EXIT_UNDECIDED, INCOMPLETE, Report
 from tercet_spec.notation import NotationError, parse, scenario_of
 from tercet_spec.rules import BY_ID, RULES, AnyRule, Profile
@@ -145,6 +146,25 @@ def writable_folder(_: click.Context, __: click.Parameter, folder: Path) -> Path
     return folder
 
 
+def writable_reports(context: click.Context, parameter: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Take files that reports can be written to, in a format that the ending of the name says."""
+    for path in paths:
+        try:
+            if path.suffix not in report_files.RENDERERS:
+                raise click.BadParameter("no format of a report ends so")
+            if path.is_dir():
+                raise click.BadParameter("it is a folder")
+            if path.exists() and not os.access(path, os.W_OK):
+                raise click.BadParameter("it cannot be written to")
+            writable_folder(context, parameter, path.parent)
+        except (click.BadParameter, OSError) as error:
+            problem = error.message if isinstance(error, click.BadParameter) else error.strerror
+            raise click.BadParameter(
+                f"{shown(str(path))}: {shown(str(problem))}; a report is a file that ends in {report_files.ENDINGS}"
+            ) from error
+    return paths
+
+
 def loaded(name: str, *, debug: bool) -> Implementation:
     """Load an implementation, or say what is wrong with its name."""
     try:
@@ -196,6 +216,15 @@ def tercet() -> None:
     callback=writable_folder,
     help="Save counterexamples in this folder.",
 )
+@click.option(
+    "--report",
+    "reports",
+    type=click.Path(path_type=Path, readable=False),
+    multiple=True,
+    metavar="FILE",
+    callback=writable_reports,
+    help=f"Write the report to this file too, which ends in {report_files.ENDINGS}; may be given again.",
+)
 @debug_option
 def check(
     implementation: str,
@@ -205,6 +234,7 @@ def check(
     only: frozenset[str],
     no_saved: bool,
     save: Path,
+    reports: tuple[Path, ...],
     debug: bool,
 ) -> int:
     """Search for threads that break a rule, and shrink what is found.
@@ -217,6 +247,7 @@ def check(
     tercet check my_adapter:Mine --only cut.pairs   one rule; the module lies in this folder
     tercet check my_adapter:Mine --profile safe     ask for every rule of a profile
     tercet check my_adapter:Mine --seed 7           other scenarios than seed 0's
+    tercet check my_adapter:Mine --report tercet.xml --report tercet.md   for CI, and a pull request
 
     \b
     Ends with 0 every applicable MUST is kept   1 a MUST is broken   2 wrong usage
@@ -237,7 +268,13 @@ def check(
         report = check_implementation(found, plan, advance)
     broken_off = {scenario: None for _, scenario in report.diagnoses if scenario is not None}
     saved = {scenario: path for scenario in broken_off if (path := save_in(save, scenario))}
-    print_report(with_files(report, save), implementation, output(), debug=debug, saved=saved)
+    report = with_files(report, save)
+    print_report(report, implementation, output(), debug=debug, saved=saved)
+    for file in reports:
+        try:
+            report_files.write(report, file, implementation, saved)
+        except OSError as error:
+            click.echo(f"no report in {shown(str(file))}: {shown(error.strerror or str(error))}", err=True)
     return report.exit_code
 
 

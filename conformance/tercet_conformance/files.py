@@ -66,8 +66,8 @@ def plain(value: Any) -> Any:
     return {name: plain(now) for name, (now, default) in written.items() if default is NOTHING or now != default}
 
 
-def encode(saved: Saved) -> str:
-    """Write a scenario as the text of a file."""
+def document_of(saved: Saved) -> dict[str, Any]:
+    """Turn a scenario into the document that a file holds."""
     scenario, line = saved.scenario, line_of(saved.scenario)
     names = {kind: name for name, kind in OPERATIONS.items()}
     document = {
@@ -78,7 +78,12 @@ def encode(saved: Saved) -> str:
         "configuration": plain(scenario.configuration),
         "operations": [{"do": names[type(operation)], **plain(operation)} for operation in scenario.operations],
     }
-    return json.dumps({name: value for name, value in document.items() if value is not None}, indent=1) + "\n"
+    return {name: value for name, value in document.items() if value is not None}
+
+
+def encode(saved: Saved) -> str:
+    """Write a scenario as the text of a file."""
+    return json.dumps(document_of(saved), indent=1) + "\n"
 
 
 def decode(text: str, path: str = "scenario") -> Saved:
@@ -181,12 +186,17 @@ def write(saved: Saved, folder: Path) -> Path:
     """Write a file, wholly or not at all, named after the rule and what it holds; raises OSError."""
     text = encode(saved)
     path = folder / f"{saved.rule or FORMAT}-{sha256(text.encode()).hexdigest()[:10]}.json"
-    part = folder / f".{path.name}.{os.getpid()}.part"
-    folder.mkdir(parents=True, exist_ok=True)
+    write_wholly(text, path)
+    return path
+
+
+def write_wholly(text: str, path: Path) -> None:
+    """Write a text to a file, wholly or not at all, and make its folder; raises OSError."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        part.write_text(text, "ascii", newline="\n")
+        part.write_text(text, "utf-8", newline="\n")
         part.replace(path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    return path

@@ -168,10 +168,10 @@ def print_broken(verdict: RuleVerdict, printer: Printer, name: str | None = None
             printer.line("     seen      ", (shown(violation.seen), "red"))
         if example.saved:
             printer.line("     saved     ", shown(example.saved))
-    example = verdict.counterexamples[0]
-    if name is not None and (command := replayed(example.scenario, example.saved, name)):
-        printer.line()
-        printer.line("  To see one again: ", (shown(command), "bold"))
+    for example in verdict.counterexamples[:1]:
+        if name is not None and (command := replayed(example.scenario, example.saved, name)):
+            printer.line()
+            printer.line("  To see one again: ", (shown(command), "bold"))
 
 
 def legend_of(drawings: Iterable[Drawing]) -> str:
