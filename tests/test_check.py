@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 from stand_ins import Changed, Dropping, Passing, Raising
-from tercet_conformance import check as check_module
+from tercet_conformance import verdicts
 from tercet_conformance.adapters.reference import CAPABILITIES, Reference
 from tercet_conformance.check import Plan, check
 from tercet_conformance.macros import burst
@@ -112,7 +112,7 @@ def test_an_interrupt_while_shrinking_keeps_the_counterexample_as_it_is() -> Non
 
 
 def test_a_rule_that_was_seldom_reached_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_module, "ENOUGH", dict.fromkeys(check_module.ENOUGH, 10**9))
+    monkeypatch.setattr(verdicts, "ENOUGH", dict.fromkeys(verdicts.ENOUGH, 10**9))
     report = check(Reference(), evolve(QUICK, only=frozenset({"cut.pairs"})))
     assert verdict(report, "cut.pairs").verdict is Verdict.NOT_EXERCISED
     assert report.exit_code == 3

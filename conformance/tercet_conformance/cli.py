@@ -16,13 +16,14 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from tercet_conformance import baseline as baselines
 from tercet_conformance.files import Saved, ScenarioFileError, read, write
 from tercet_conformance.interface import Implementation
 from tercet_conformance.interrupts import watched
 from tercet_conformance.loading import LoadingError, load, near
 from tercet_conformance.replaying import CannotRun, replay
 from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, shown
-from tercet_conformance.verdicts import EXIT_FAULT, EXIT_INTERRUPTED, EXIT_UNDECIDED, INCOMPLETE, Report
+from tercet_conformance.verdicts import EXIT_FAULT, EXIT_INTERRUPTED, EXIT_UNDECIDED, INCOMPLETE, KnownFailure, Report
 from tercet_spec.notation import NotationError, parse, scenario_of
 from tercet_spec.rules import BY_ID, RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
@@ -145,6 +146,14 @@ def writable_folder(_: click.Context, __: click.Parameter, folder: Path) -> Path
     return folder
 
 
+def known_failures(_: click.Context, __: click.Parameter, file: Path | None) -> tuple[KnownFailure, ...]:
+    """Take the entries of a baseline."""
+    try:
+        return () if file is None else baselines.read(file)
+    except baselines.BaselineError as error:
+        raise click.BadParameter(shown(str(error))) from error
+
+
 def loaded(name: str, *, debug: bool) -> Implementation:
     """Load an implementation, or say what is wrong with its name."""
     try:
@@ -196,6 +205,13 @@ def tercet() -> None:
     callback=writable_folder,
     help="Save counterexamples in this folder.",
 )
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    callback=known_failures,
+    help="Failures that are known, as below: they do not fail the run; one that is gone does.",
+)
 @debug_option
 def check(
     implementation: str,
@@ -205,6 +221,7 @@ def check(
     only: frozenset[str],
     no_saved: bool,
     save: Path,
+    baseline: tuple[KnownFailure, ...],
     debug: bool,
 ) -> int:
     """Search for threads that break a rule, and shrink what is found.
@@ -217,6 +234,15 @@ def check(
     tercet check my_adapter:Mine --only cut.pairs   one rule; the module lies in this folder
     tercet check my_adapter:Mine --profile safe     ask for every rule of a profile
     tercet check my_adapter:Mine --seed 7           other scenarios than seed 0's
+    tercet check my_adapter:Mine --baseline known.toml
+
+    \b
+    [[known]]                              an entry of known.toml
+    rule = "cut.pairs"
+    kind = "bug"                           or "wont-fix", or "flaky": it may hold as well
+    reason = "The cut goes by position."
+    link = "https://example.org/issues/7"  optional
+    signature = "without its call"         optional: a text that is expected or seen where it breaks so
 
     \b
     Ends with 0 every applicable MUST is kept   1 a MUST is broken   2 wrong usage
@@ -234,7 +260,7 @@ def check(
     found = loaded(implementation, debug=debug)
     plan = Plan(budget=budget, seed=seed, only=only, saved=not no_saved, profile=profile)  # type: ignore[arg-type]
     with redirect_stdout(sys.stderr), progress_bar() as advance:
-        report = check_implementation(found, plan, advance)
+        report = baselines.apply(baseline, check_implementation(found, plan, advance))
     broken_off = {scenario: None for _, scenario in report.diagnoses if scenario is not None}
     saved = {scenario: path for scenario in broken_off if (path := save_in(save, scenario))}
     print_report(with_files(report, save), implementation, output(), debug=debug, saved=saved)
