@@ -32,15 +32,14 @@ def combined(reports: Sequence[Report]) -> Report:
     if twice := [seed for seed, times in Counter(seeds).items() if times > 1]:
         raise ValueError(f"several runs have seed {twice[0]}, so they saw the same scenarios; give each its own")
     diagnoses = distinct(diagnosis for report in reports for diagnosis in report.diagnoses)
-    parts = {
-        rule: [verdict for report in reports for verdict in report.verdicts if verdict.rule is rule] for rule in RULES
-    }
-    broken = [rule.id for rule in RULES if any(part.verdict in BROKEN for part in parts[rule])]
+    said = [verdict for report in reports for verdict in report.verdicts]
+    broken = [rule.id for rule in RULES if any(each.rule is rule and each.verdict in BROKEN for each in said)]
+    parts = [(rule, [each for each in said if each.rule is rule]) for rule in RULES]
     budgets = {report.budget for report in reports if report.budget}
     return Report(
         description=first.description,
         verdicts=tuple(
-            combined_verdict(rule, parts[rule], broken, went_wrong=bool(diagnoses)) for rule in RULES if parts[rule]
+            combined_verdict(rule, of_rule, broken, went_wrong=bool(diagnoses)) for rule, of_rule in parts if of_rule
         ),
         diagnoses=diagnoses,
         scenarios=sum(report.scenarios for report in reports),
