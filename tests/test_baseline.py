@@ -9,9 +9,11 @@ from attrs import evolve
 from rich.console import Console
 
 from stand_ins import Changed, Dropping
-from tercet_conformance import cli
+from tercet_conformance import baseline, cli
 from tercet_conformance.baseline import BaselineError, apply, decode, read
 from tercet_conformance.check import Plan, check
+from tercet_conformance.gallery import BY_NAME
+from tercet_conformance.replaying import replay
 from tercet_conformance.report import print_report
 from tercet_conformance.verdicts import Counterexample, KnownFailure, Report, RuleVerdict, Verdict
 from tercet_spec.judgement import Finding
@@ -24,6 +26,7 @@ RULE, SHOULD = "send.system-first", "send.calls-back"
 ENTRY = '[[known]]\nrule = "send.system-first"\nkind = "bug"\nreason = "It has no place for one."\n'
 KNOWN = KnownFailure(RULE, "bug", "It has no place for one.")
 SCENARIO = scenario_of(parse("limit 3 keep 1 system: u a u a"))
+STRANDED = "limit 5 keep 3: u a(x) a(y) t(x) t(y) u"
 QUICK = ("--budget", "quick", "--only", RULE)
 
 
@@ -53,6 +56,14 @@ MISSING, LAST = example("no system prompt is sent"), example("the system prompt 
 def test_all_of_an_entry_is_read() -> None:
     (entry,) = decode(ENTRY + 'link = "https://example.org/7"\nsignature = "stands last"\n')
     assert entry == evolve(KNOWN, link="https://example.org/7", signature="stands last")
+
+
+@pytest.mark.parametrize("text", [cli.check.help, baseline.__doc__])
+def test_the_entry_that_is_shown_is_one(text: str) -> None:
+    (entry,) = decode(text[text.index("[[known]]") :].split("\n\n")[0])
+    broken = replay(BY_NAME["cuts-anywhere"].make(), scenario_of(parse(STRANDED)), [BY_ID["cut.pairs"]])
+    assert entry.link
+    assert apply([entry], broken).verdicts[0].verdict is Verdict.KNOWN
 
 
 def test_a_baseline_may_be_empty() -> None:
@@ -148,7 +159,7 @@ def test_what_the_signature_does_not_show_still_fails_and_is_shown_alone() -> No
     entry = evolve(KNOWN, signature="stands last")
     partly = apply([entry], report(failing(LAST, MISSING)))
     (verdict,) = partly.verdicts
-    assert verdict.verdict is Verdict.FAIL
+    assert (verdict.verdict, verdict.reason) == (Verdict.FAIL, "")
     assert verdict.counterexamples == (MISSING, evolve(LAST, known=entry))
     assert verdict.unlisted == (MISSING,)
     assert (partly.exit_code, partly.stale) == (1, ())
@@ -167,7 +178,7 @@ def test_two_signatures_list_two_faults_of_one_rule() -> None:
 
 
 def test_a_failure_that_no_thread_shows_stays_one() -> None:
-    assert apply([KNOWN], report(failing())).exit_code == 1
+    assert apply([KNOWN], report(failing())).verdicts == (failing(),)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +196,8 @@ def test_a_stale_entry_fails_the_run_and_is_named(verdict: RuleVerdict, said: st
     text = printed(stale)
     assert "Stale: delete these entries from the baseline\n\n  send.system-first (bug)\n" in text
     assert f"    signature  stands last\n    {said}\n" in text
-    assert ("exit code 1: the baseline is stale" in text) == (verdict.verdict is not Verdict.FAIL)
+    also = "a MUST is broken, and " if verdict.verdict is Verdict.FAIL else ""
+    assert text.endswith(f"exit code 1: {also}the baseline is stale\n")
 
 
 def test_a_stale_entry_of_a_should_fails_the_run_too() -> None:

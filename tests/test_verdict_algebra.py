@@ -201,6 +201,11 @@ def test_no_run_is_bettered_by_another_but_where_it_saw_too_little(drawn: list[R
                 assert (together.kept or 0) < verdict.rule.profile
 
 
+@given(reports())
+def test_the_strongest_profile_of_those_asked_for_is_asked_for(drawn: list[Report]) -> None:
+    assert (combined(drawn).asked or 0) == max(each.asked or 0 for each in drawn)
+
+
 @given(reports(same_rules=True), BASELINES)
 def test_runs_that_all_end_well_end_well_together(drawn: list[Report], baseline: list[KnownFailure]) -> None:
     well = [apply(baseline, each) for each in drawn if apply(baseline, each).exit_code == 0]
@@ -259,6 +264,7 @@ def test_why_a_rule_was_seldom_reached_is_said(went_wrong: bool, broken: list[st
     said = unbroken(BY_ID["compress.failure"], {first: 4}, broken, went_wrong=went_wrong)
     assert said.verdict is verdict
     assert said.reason.startswith(f"never reached: {'; '.join(rest)}; seldom reached: {first} (4 of 5 times)")
+    assert "(0 of" not in said.reason
     enough = unbroken(BY_ID["compress.failure"], dict.fromkeys([first, *rest], 5), broken, went_wrong=went_wrong)
     assert (enough.verdict, enough.reason) == (Verdict.PASS, "")
 

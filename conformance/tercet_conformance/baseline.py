@@ -7,7 +7,7 @@
     kind = "bug"                                # or "wont-fix", or "flaky": it may hold as well
     reason = "The cut goes by position; 2.1 mends it."
     link = "https://example.org/issues/7"       # optional
-    signature = "sent without its call's"       # optional: lists only what shows this text
+    signature = "left without its call"         # optional: lists only what shows this text
 
 An entry that lists nothing any more fails the run, so a baseline never outlives its reason; one with a
 signature never hides another fault under the same rule. Rule and signature tell entries apart.

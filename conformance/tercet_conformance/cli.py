@@ -210,7 +210,7 @@ def tercet() -> None:
     type=click.Path(path_type=Path),
     metavar="FILE",
     callback=known_failures,
-    help="Failures that are known, as below: they do not fail the run; one that is gone does.",
+    help="Failures that are known, as above: they do not fail the run; one that is gone does.",
 )
 @debug_option
 def check(
@@ -237,12 +237,12 @@ def check(
     tercet check my_adapter:Mine --baseline known.toml
 
     \b
-    [[known]]                              an entry of known.toml
+    [[known]]                                # an entry of known.toml
     rule = "cut.pairs"
-    kind = "bug"                           or "wont-fix", or "flaky": it may hold as well
+    kind = "bug"                             # or "wont-fix", or "flaky": it may hold as well
     reason = "The cut goes by position."
-    link = "https://example.org/issues/7"  optional
-    signature = "without its call"         optional: a text that is expected or seen where it breaks so
+    link = "https://example.org/issues/7"    # optional
+    signature = "left without its call"      # optional: lists only what shows this text
 
     \b
     Ends with 0 every applicable MUST is kept   1 a MUST is broken   2 wrong usage

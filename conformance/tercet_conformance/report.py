@@ -318,8 +318,9 @@ def print_end(report: Report, printer: Printer) -> None:
 
 def meaning(report: Report) -> str:
     """Say what the exit code means, and what of it is due to the baseline."""
-    if report.exit_code == EXIT_BROKEN and not any(verdict.is_broken_must for verdict in report.verdicts):
-        return "the baseline is stale"
+    if report.exit_code == EXIT_BROKEN and report.stale:
+        is_broken = any(verdict.is_broken_must for verdict in report.verdicts)
+        return f"{MEANINGS[EXIT_BROKEN]}, and the baseline is stale" if is_broken else "the baseline is stale"
     if report.exit_code == EXIT_KEPT and any(verdict.is_known_must for verdict in report.verdicts):
         return f"{MEANINGS[EXIT_KEPT]}, or known to break"
     return MEANINGS[report.exit_code]
