@@ -5,11 +5,13 @@ from attrs import evolve
 
 from stand_ins import Changed, Dropping, Passing, Raising
 from tercet_conformance import check as check_module
+from tercet_conformance import verdicts
 from tercet_conformance.adapters.reference import CAPABILITIES, Reference
 from tercet_conformance.check import Plan, check
+from tercet_conformance.gallery import ENTRIES
 from tercet_conformance.macros import burst
 from tercet_conformance.requirements import needs
-from tercet_conformance.search import generated_scenarios, saved_scenarios
+from tercet_conformance.search import BUDGETS, Budget, generated_scenarios, saved_scenarios
 from tercet_conformance.verdicts import Report, RuleVerdict, Verdict
 from tercet_spec.rules import RULES, Profile
 from tercet_spec.vocabulary import Capability
@@ -78,7 +80,39 @@ def test_roads_that_agree_are_no_news() -> None:
 
 def test_a_rule_that_needs_what_only_the_whole_road_does_is_judged_there() -> None:
     report = check(Changed(whole=Passing, fewer=frozenset({"model-step", "suspend"})), QUICK)
-    assert verdict(report, "key.commits-with-step").verdict is not Verdict.NOT_APPLICABLE
+    assert verdict(report, "key.commits-with-step").verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("rule", ["cut.pairs", "key.commits-with-step"])
+def test_what_saved_scenarios_alone_reach_is_not_exercised(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
+    monkeypatch.setattr(check_module, "generated_scenarios", lambda *_: iter(()))
+    monkeypatch.setattr(check_module, "explore", lambda *_: None)
+    plan = evolve(QUICK, only=frozenset({rule}))
+    report = check(Changed(whole=Passing, fewer=frozenset({"model-step", "suspend"})), plan)
+    assert report.scenarios > 0
+    assert verdict(report, rule).verdict is Verdict.NOT_EXERCISED
+    assert verdict(report, rule).reason.startswith("never reached: ")
+    assert "of 5 times" not in verdict(report, rule).reason
+    assert report.exit_code == 3
+
+
+def test_what_saved_scenarios_alone_break_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_module, "generated_scenarios", lambda *_: iter(()))
+    monkeypatch.setattr(check_module, "explore", lambda *_: None)
+    entry = next(entry for entry in ENTRIES if entry.rule == "cut.pairs")
+    assert check(entry.make(), evolve(QUICK, only=frozenset({"cut.pairs"}))).exit_code == 1
+
+
+@pytest.mark.parametrize(("whole", "longer"), [(40, True), (300, False)])
+def test_the_whole_road_is_searched_longer_only_while_something_is_reached_too_seldom(
+    monkeypatch: pytest.MonkeyPatch, whole: int, longer: bool
+) -> None:
+    monkeypatch.setitem(BUDGETS, "quick", Budget(bursts=0, examples=1, whole=whole))
+    names: list[str] = []
+    plan = evolve(QUICK, only=frozenset({"key.commits-with-step"}))
+    split = Changed(whole=Passing, fewer=frozenset({"model-step", "suspend"}))
+    assert check(split, plan, lambda what, *_: names.append(what)).exit_code == 0
+    assert (0 < names.count("the whole road, longer") < 5 * whole) == longer
 
 
 def test_an_interrupted_check_reports_what_was_found_until_then() -> None:
@@ -112,7 +146,7 @@ def test_an_interrupt_while_shrinking_keeps_the_counterexample_as_it_is() -> Non
 
 
 def test_a_rule_that_was_seldom_reached_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_module, "ENOUGH", 10**9)
+    monkeypatch.setattr(verdicts, "ENOUGH", 10**9)
     report = check(Reference(), evolve(QUICK, only=frozenset({"cut.pairs"})))
     assert verdict(report, "cut.pairs").verdict is Verdict.NOT_EXERCISED
     assert report.exit_code == 3

@@ -120,7 +120,6 @@ def test_a_profile_that_is_not_wholly_applicable_ends_with_three(capsys: pytest.
         (["check", "--seed", "-1"], "-1 is not in the range"),
         (["check", "--seed", "one"], "'one' is not a valid integer"),
         (["check", "--budget", "huge"], "'quick', 'standard', 'thorough'"),
-        (["check", "--profile", "durable"], "not all of its rules are written"),
         (["check", "--profile", "best"], "'safe', 'bounded', 'exact', 'durable'"),
         (["check", "--save", "file/threads"], "file is no folder"),
         (["check", "--sav"], "No such option"),

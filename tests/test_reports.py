@@ -147,7 +147,7 @@ def test_names_are_published_as_the_code_has_them() -> None:
     assert rule["verdict"]["enum"] == [verdict.value for verdict in Verdict]
     assert rule["level"]["enum"] == [level.value for level in Level]
     assert SCHEMA["$defs"]["Profile"]["enum"] == [str(profile) for profile in Profile]
-    assert SCHEMA["properties"]["budget"]["enum"] == list(BUDGETS)
+    assert SCHEMA["properties"]["budget"]["enum"] == [*BUDGETS, "mixed"]
     assert SCHEMA["properties"]["exit"]["properties"]["code"]["enum"] == sorted(MEANINGS)
     assert SCHEMA["properties"]["version"] == {**SCHEMA["properties"]["version"], "const": document.VERSION}
     scenario = SCHEMA["$defs"]["Scenario"]["properties"]
@@ -179,7 +179,7 @@ def test_the_document_says_what_the_run_says() -> None:
     read = documented(evolve(BROKEN, asked=Profile.BOUNDED))
     assert read["implementation"]["argument"] == "stand_ins:dropping"
     assert read["implementation"]["capabilities"] == sorted(BROKEN.description.capabilities)
-    assert (read["seed"], read["scenarios"], read["steps"]) == (0, BROKEN.scenarios, BROKEN.steps)
+    assert (read["seeds"], read["scenarios"], read["steps"]) == ([0], BROKEN.scenarios, BROKEN.steps)
     assert read["exit"] == {"code": 1, "meaning": MEANINGS[1]}
     assert read["profile"] == {"kept": None, "asked": "bounded", "lacking": ["bound.sent"]}
     assert [(rule["id"], rule["verdict"]) for rule in read["rules"]] == [

@@ -1,6 +1,7 @@
 """Checks an implementation: searches, shrinks what broke, and says a verdict for each rule."""
 
 from collections.abc import Callable, Sequence
+from itertools import islice, takewhile
 from time import monotonic
 
 from attrs import evolve, frozen
@@ -21,18 +22,18 @@ from tercet_conformance.search import (
 )
 from tercet_conformance.shrinking import shrink
 from tercet_conformance.suite import Suite, applicable, whole_road
-from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict
+from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict, enough_for, unbroken
 from tercet_spec.judgement import Judgement
-from tercet_spec.moments import Configured
 from tercet_spec.rules import RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
+from tercet_spec.vocabulary import Capability
 
 MOST_COUNTEREXAMPLES = 5
 MOST_SHRINKS = 8
 WHOLE_ROAD_SHRINKS = 2
 INTERRUPTED_SHRINKS = 1
-ENOUGH_REFUSALS, ENOUGH = 1, 5
-"""How often each situation of a rule must be reached for it to pass: every refusal is tried, steps are sampled."""
+MOST_WHOLE = 6
+"""How many times its usual scenarios are run on the whole road at most, to reach what is seldom."""
 Progress = Callable[[str, int, int], None]
 
 
@@ -90,7 +91,7 @@ def check(implementation: Implementation, plan: Plan, progress: Progress = lambd
         unsupported=sum(sightings.unsupported for _, sightings in roads),
         steps=sum(sightings.steps for _, sightings in roads),
         seconds=monotonic() - started,
-        seed=plan.seed,
+        seeds=(plan.seed,),
         budget=plan.budget,
         asked=plan.profile,
         interrupted=interrupted,
@@ -120,7 +121,7 @@ def look(suite: Suite, sightings: Sightings, plan: Plan, progress: Progress) -> 
     budget = BUDGETS[plan.budget]
     if plan.saved:
         saved = saved_scenarios(suite.capabilities)
-        search(suite, saved, sightings, counter(progress, "saved scenarios", len(saved)))
+        search(suite, saved, sightings, counter(progress, "saved scenarios", len(saved)), generated=False)
     generated = generated_scenarios(suite.capabilities, budget.bursts, plan.seed)
     search(suite, generated, sightings, counter(progress, "generated scenarios", budget.bursts))
     count = counter(progress, "the state machine", budget.examples)
@@ -133,12 +134,29 @@ def look(suite: Suite, sightings: Sightings, plan: Plan, progress: Progress) -> 
 
 
 def look_whole(suite: Suite, sightings: Sightings, plan: Plan, progress: Progress) -> None:
-    """Search on the whole road, which is slow, for what breaks the rules that are judged there only."""
-    if suite.rules:
-        scenarios = list(generated_scenarios(suite.capabilities, BUDGETS[plan.budget].whole, plan.seed))
-        if plan.saved:
-            scenarios = saved_scenarios(suite.capabilities) + scenarios
-        search(suite, scenarios, sightings, counter(progress, "the whole road", len(scenarios)))
+    """Search on the whole road, which is slow, for what breaks the rules that are judged there only.
+
+    Its few scenarios may reach a situation too seldom: then it goes on until that is reached often enough.
+    """
+    if not suite.rules:
+        return
+    number = BUDGETS[plan.budget].whole
+    saved = saved_scenarios(suite.capabilities) if plan.saved else []
+    generated = generated_scenarios(suite.capabilities, MOST_WHOLE * number, plan.seed)
+    count = counter(progress, "the whole road", len(saved) + number)
+    search(suite, saved, sightings, count, generated=False)
+    search(suite, islice(generated, number), sightings, count)
+    longer = takewhile(lambda _: is_open(suite.rules, suite.capabilities, sightings), generated)
+    search(suite, longer, sightings, counter(progress, "the whole road, longer", (MOST_WHOLE - 1) * number))
+
+
+def is_open(rules: Sequence[AnyRule], capabilities: frozenset[Capability], sightings: Sightings) -> bool:
+    """Tell whether a rule that nothing broke was reached too seldom to pass."""
+    return any(
+        rule.id not in sightings.broken and sightings.reached[rule.id, situation] < enough_for(rule)
+        for rule in rules
+        for situation in rule.asked_of(capabilities)
+    )
 
 
 def compare_roads(fast: Suite, slow: Suite, plan: Plan, progress: Progress) -> list[tuple[Diagnosis, Scenario | None]]:
@@ -168,16 +186,7 @@ def decide(suite: Suite, rule: AnyRule, sightings: Sightings, progress: Progress
     if candidates := sightings.broken.get(rule.id):
         examples = shrink_all(suite, rule, best(candidates), shrinks, progress)
         return RuleVerdict(rule, Verdict.FAIL, reached, examples, following(suite, rule, examples))
-    enough = ENOUGH_REFUSALS if rule.about is Configured else ENOUGH
-    seldom = [f"{situation} ({times} of {enough} times)" for situation, times in reached.items() if times < enough]
-    if not seldom:
-        return RuleVerdict(rule, Verdict.PASS, reached)
-    reason = "seldom reached: " + "; ".join(seldom)
-    if sightings.diagnoses:
-        return RuleVerdict(rule, Verdict.COULD_NOT_RUN, reached, reason=f"{reason}; runs were broken off")
-    if sightings.broken:
-        return RuleVerdict(rule, Verdict.BLOCKED, reached, reason=f"{reason}; broken: {', '.join(sightings.broken)}")
-    return RuleVerdict(rule, Verdict.NOT_EXERCISED, reached, reason=reason)
+    return unbroken(rule, reached, sightings.broken, went_wrong=bool(sightings.diagnoses))
 
 
 def shrink_all(

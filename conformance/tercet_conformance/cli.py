@@ -16,6 +16,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from tercet_conformance import baseline as baselines
 from tercet_conformance.files import Saved, ScenarioFileError, read, write
 from tercet_conformance.interface import Implementation
 from tercet_conformance.interrupts import watched
@@ -23,7 +24,7 @@ from tercet_conformance.loading import LoadingError, load, near
 from tercet_conformance.replaying import CannotRun, replay
 from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, shown
 from tercet_conformance.reports import files as report_files
-from tercet_conformance.verdicts import EXIT_FAULT, EXIT_INTERRUPTED, EXIT_UNDECIDED, INCOMPLETE, Report
+from tercet_conformance.verdicts import EXIT_FAULT, EXIT_INTERRUPTED, EXIT_UNDECIDED, KnownFailure, Report
 from tercet_spec.notation import NotationError, parse, scenario_of
 from tercet_spec.rules import BY_ID, RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
@@ -124,13 +125,8 @@ def known_rule(rule_id: str) -> AnyRule:
 
 
 def reported_profile(_: click.Context, __: click.Parameter, name: str | None) -> Profile | None:
-    """Take a profile whose rules are all written."""
-    if name is None:
-        return None
-    profile = next(profile for profile in Profile if str(profile) == name)
-    if profile in INCOMPLETE:
-        raise click.BadParameter(f"{name} cannot be asked for yet: not all of its rules are written")
-    return profile
+    """Take a profile by its name."""
+    return next((profile for profile in Profile if str(profile) == name), None)
 
 
 def writable_folder(_: click.Context, __: click.Parameter, folder: Path) -> Path:
@@ -163,6 +159,14 @@ def writable_reports(context: click.Context, parameter: click.Parameter, paths: 
                 f"{shown(str(path))}: {shown(str(problem))}; a report is a file that ends in {report_files.ENDINGS}"
             ) from error
     return paths
+
+
+def known_failures(_: click.Context, __: click.Parameter, file: Path | None) -> tuple[KnownFailure, ...]:
+    """Take the entries of a baseline."""
+    try:
+        return () if file is None else baselines.read(file)
+    except baselines.BaselineError as error:
+        raise click.BadParameter(shown(str(error))) from error
 
 
 def loaded(name: str, *, debug: bool) -> Implementation:
@@ -225,6 +229,13 @@ def tercet() -> None:
     callback=writable_reports,
     help=f"Write the report to this file too, which ends in {report_files.ENDINGS}; may be given again.",
 )
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    callback=known_failures,
+    help="Failures that are known, as above: they do not fail the run; one that is gone does.",
+)
 @debug_option
 def check(
     implementation: str,
@@ -235,6 +246,7 @@ def check(
     no_saved: bool,
     save: Path,
     reports: tuple[Path, ...],
+    baseline: tuple[KnownFailure, ...],
     debug: bool,
 ) -> int:
     """Search for threads that break a rule, and shrink what is found.
@@ -248,6 +260,15 @@ def check(
     tercet check my_adapter:Mine --profile safe     ask for every rule of a profile
     tercet check my_adapter:Mine --seed 7           other scenarios than seed 0's
     tercet check my_adapter:Mine --report tercet.xml --report tercet.md   for CI, and a pull request
+    tercet check my_adapter:Mine --baseline known.toml
+
+    \b
+    [[known]]                                # an entry of known.toml
+    rule = "cut.pairs"
+    kind = "bug"                             # or "wont-fix", or "flaky": it may hold as well
+    reason = "The cut goes by position."
+    link = "https://example.org/issues/7"    # optional
+    signature = "left without its call"      # optional: lists only what shows this text
 
     \b
     Ends with 0 every applicable MUST is kept   1 a MUST is broken   2 wrong usage
@@ -265,7 +286,7 @@ def check(
     found = loaded(implementation, debug=debug)
     plan = Plan(budget=budget, seed=seed, only=only, saved=not no_saved, profile=profile)  # type: ignore[arg-type]
     with redirect_stdout(sys.stderr), progress_bar() as advance:
-        report = check_implementation(found, plan, advance)
+        report = baselines.apply(baseline, check_implementation(found, plan, advance))
     broken_off = {scenario: None for _, scenario in report.diagnoses if scenario is not None}
     saved = {scenario: path for scenario in broken_off if (path := save_in(save, scenario))}
     report = with_files(report, save)

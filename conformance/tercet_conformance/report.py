@@ -5,7 +5,7 @@ or would obey is escaped.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from shlex import quote
 from textwrap import wrap
 from types import MappingProxyType
@@ -16,20 +16,21 @@ from rich.text import Text
 from tercet_conformance.drawing import Drawing, draw
 from tercet_conformance.driver import Diagnosis
 from tercet_conformance.verdicts import (
+    BROKEN,
     EXIT_BROKEN,
     EXIT_FAULT,
     EXIT_INTERRUPTED,
     EXIT_KEPT,
     EXIT_UNDECIDED,
-    INCOMPLETE,
     Counterexample,
+    KnownFailure,
     Report,
     RuleVerdict,
     Verdict,
 )
 from tercet_spec.moments import Change, Configured, Step
 from tercet_spec.notation import format_line, line_of, sketch_of
-from tercet_spec.rules import AnyRule, Origin, Profile
+from tercet_spec.rules import AnyRule, Origin
 from tercet_spec.scenarios import Scenario
 
 STYLES = {
@@ -101,8 +102,14 @@ def print_report(
     broken = [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAIL]
     for verdict in broken:
         print_broken(verdict, printer, name)
+    print_known(report, name, printer)
     print_diagnoses(report.diagnoses, name, printer, debug=debug, saved=saved)
     print_end(report, printer)
+
+
+def searched(report: Report) -> str:
+    """Say by which budget and seeds was searched."""
+    return f"{report.budget} budget, seed{'' if len(report.seeds) == 1 else 's'} {', '.join(map(str, report.seeds))}"
 
 
 def print_heading(report: Report, printer: Printer) -> None:
@@ -113,7 +120,7 @@ def print_heading(report: Report, printer: Printer) -> None:
     for line in wrap(f"declares {declared}; counts characters as {described.character}s", WIDTH - 2):
         printer.line("  ", (shown(line), "dim"))
     ran = f"{counted(report.scenarios, 'scenario')}, {counted(report.steps, 'step')} in {report.seconds:.1f} s"
-    printer.line("  ", (f"{ran} · {report.budget} budget, seed {report.seed}", "dim"))
+    printer.line("  ", (f"{ran} · {searched(report)}", "dim"))
     if report.unsupported:
         left_out = counted(report.unsupported, "more scenario")
         printer.line("  ", (f"{left_out} could not be said in its messages, and said nothing of it", "dim"))
@@ -139,7 +146,9 @@ def print_rules(verdicts: Sequence[RuleVerdict], printer: Printer) -> None:
 def remark(verdict: RuleVerdict) -> str:
     """Say the least that makes a verdict understood."""
     if verdict.verdict is Verdict.FAIL:
-        shapes = counted(len(verdict.counterexamples), "thread")
+        shapes = counted(len(verdict.unlisted), "thread")
+        if known := len(verdict.counterexamples) - len(verdict.unlisted):
+            shapes += f" and {number(known)} known"
         return shapes + (f", each after {verdict.following} broke" if verdict.following else "")
     if verdict.verdict is Verdict.PASS and verdict.reached:
         return f"reached {number(min(verdict.reached.values()))} times or more"
@@ -155,10 +164,10 @@ def print_broken(verdict: RuleVerdict, printer: Printer, name: str | None = None
     printer.paragraph(f"Why: {rule.why}", "  ")
     if verdict.following:
         printer.paragraph(f"It breaks only after {verdict.following} broke in an earlier step.", "  ")
-    drawings = [draw(example.finding) for example in verdict.counterexamples]
+    drawings = [draw(example.finding) for example in verdict.unlisted]
     legend = legend_of(drawing for drawing in drawings if drawing is not None)
     said: tuple[str, str] | None = None
-    for ordinal, (example, drawing) in enumerate(zip(verdict.counterexamples, drawings, strict=True), 1):
+    for ordinal, (example, drawing) in enumerate(zip(verdict.unlisted, drawings, strict=True), 1):
         print_thread(example, ordinal, drawing, legend, printer)
         legend = ""
         violation = example.finding.violation
@@ -172,6 +181,46 @@ def print_broken(verdict: RuleVerdict, printer: Printer, name: str | None = None
         if name is not None and (command := replayed(example.scenario, example.saved, name)):
             printer.line()
             printer.line("  To see one again: ", (shown(command), "bold"))
+
+
+def print_known(report: Report, name: str, printer: Printer) -> None:
+    """Print what the baseline lists: what is known to break and why, and what lists nothing here."""
+    examples: dict[KnownFailure, Counterexample] = {}
+    for verdict in report.verdicts:
+        for example in verdict.counterexamples:
+            if example.known is not None:
+                examples.setdefault(example.known, example)
+    if examples:
+        printer.line()
+        printer.line(("Known failures", "bold yellow"))
+    for entry, example in examples.items():
+        print_entry(entry, printer)
+        if command := replayed(example.scenario, example.saved, name):
+            printer.line("    To see one again: ", (shown(command), "bold"))
+    if excused := [entry for entry in report.idle if entry not in report.stale]:
+        printer.line()
+        printer.line(("Flaky, and not seen to break in this run", "bold yellow"))
+        for entry in excused:
+            print_entry(entry, printer)
+    if report.stale:
+        printer.line()
+        printer.line(("Stale: delete these entries from the baseline", "bold red"))
+        verdicts = {verdict.rule.id: verdict.verdict for verdict in report.verdicts}
+        for entry in report.stale:
+            print_entry(entry, printer)
+            broken = verdicts[entry.rule] in BROKEN
+            printer.line("    ", "no thread shows its signature" if broken else f"now: {verdicts[entry.rule].value}")
+
+
+def print_entry(entry: KnownFailure, printer: Printer) -> None:
+    """Print an entry of a baseline."""
+    printer.line()
+    printer.line("  ", (entry.rule, "bold"), f" ({entry.kind})")
+    printer.paragraph(entry.reason, "    ")
+    if entry.signature is not None:
+        printer.line("    signature  ", shown(entry.signature))
+    if entry.link is not None:
+        printer.line("    link       ", shown(entry.link))
 
 
 def legend_of(drawings: Iterable[Drawing]) -> str:
@@ -271,18 +320,24 @@ def print_end(report: Report, printer: Printer) -> None:
             words += [", " if words else "", (f"{counts[verdict]} {verdict.value}", STYLES.get(verdict, "yellow"))]
     printer.line(*words)
     if report.is_whole:
-        printer.line("profile kept: ", (str(report.kept) if report.kept else "none", "bold"), *not_yet())
+        kept = report.kept
+        known = kept and any(each.is_known_must and each.rule.profile <= kept for each in report.verdicts)
+        but = ", but for what is known" if known else ""
+        printer.line("profile kept: ", (str(kept) if kept else "none", "bold"), but)
     if report.asked is not None and report.lacking:
         lacking = ", ".join(rule.id for rule in report.lacking)
         printer.paragraph(f"profile asked for: {report.asked}, of which is not applicable: {lacking}", "")
-    printer.line(f"exit code {report.exit_code}: {MEANINGS[report.exit_code]}")
+    printer.line(f"exit code {report.exit_code}: {meaning(report)}")
 
 
-def not_yet() -> Iterator[tuple[str, str]]:
-    """Say of the profiles that are not reported why."""
-    names = ", ".join(str(profile) for profile in Profile if profile in INCOMPLETE)
-    if names:
-        yield f" ({names} is not reported: not all of its rules are written)", "dim"
+def meaning(report: Report) -> str:
+    """Say what the exit code means, and what of it is due to the baseline."""
+    if report.exit_code == EXIT_BROKEN and report.stale:
+        is_broken = any(verdict.is_broken_must for verdict in report.verdicts)
+        return f"{MEANINGS[EXIT_BROKEN]}, and the baseline is stale" if is_broken else "the baseline is stale"
+    if report.exit_code == EXIT_KEPT and any(verdict.is_known_must for verdict in report.verdicts):
+        return f"{MEANINGS[EXIT_KEPT]}, or known to break"
+    return MEANINGS[report.exit_code]
 
 
 def print_replay(

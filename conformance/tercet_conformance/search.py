@@ -53,7 +53,7 @@ class Candidate:
 
 @define
 class Sightings:
-    """What was seen in a search."""
+    """What was seen in a search; ``reached`` counts what generated scenarios reached, not saved ones."""
 
     scenarios: int = 0
     steps: int = 0
@@ -62,14 +62,15 @@ class Sightings:
     diagnoses: list[tuple[Diagnosis, Scenario]] = Factory(list)
     unsupported: int = 0
 
-    def take(self, scenario: Scenario, ran: Run, judgement: Judgement) -> None:
+    def take(self, scenario: Scenario, ran: Run, judgement: Judgement, *, generated: bool = True) -> None:
         """Keep what is worth keeping of one run."""
         if ran.unsupported:
             self.unsupported += 1
             return
         self.scenarios += 1
         self.steps += ran.steps
-        self.reached += judgement.reached
+        if generated:
+            self.reached += judgement.reached
         if ran.diagnosis and ran.diagnosis.problem not in {diagnosis.problem for diagnosis, _ in self.diagnoses}:
             self.diagnoses.append((ran.diagnosis, scenario))
         firsts: dict[str, Finding] = {}
@@ -119,8 +120,10 @@ def search(
     scenarios: Iterable[Scenario],
     sightings: Sightings,
     progress: Callable[[], None],
+    *,
+    generated: bool = True,
 ) -> None:
     """Run scenarios and keep what was seen."""
     for scenario in scenarios:
-        sightings.take(scenario, *suite.judge(scenario))
+        sightings.take(scenario, *suite.judge(scenario), generated=generated)
         progress()

@@ -1,12 +1,14 @@
 """What a run says of each rule, of the profiles, and of itself: verdicts and the exit code."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
+from typing import Literal
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from tercet_conformance.driver import Diagnosis
 from tercet_spec.judgement import Finding
+from tercet_spec.moments import Configured
 from tercet_spec.rules import RULES, AnyRule, Level, Profile
 from tercet_spec.scenarios import Scenario
 from tercet_spec.vocabulary import Description
@@ -24,19 +26,37 @@ class Verdict(Enum):
     KNOWN = "known"
 
 
+BROKEN = (Verdict.FAIL, Verdict.KNOWN)
 UNDECIDED = (Verdict.NOT_EXERCISED, Verdict.BLOCKED, Verdict.COULD_NOT_RUN)
 EXIT_KEPT, EXIT_BROKEN, EXIT_USAGE, EXIT_UNDECIDED, EXIT_FAULT, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
-INCOMPLETE = frozenset({Profile.DURABLE})
-"""Profiles with rules that are not written yet: they are not reported."""
+ENOUGH_REFUSALS, ENOUGH = 1, 5
+"""How often each situation of a rule must be reached for it to pass: every refusal is tried, steps are sampled."""
+Kind = Literal["bug", "wont-fix", "flaky"]
+
+
+@frozen
+class KnownFailure:
+    """An entry of a baseline: a rule that is known to break, and why that is left so.
+
+    ``signature`` is a text that occurs in what is expected or seen where it breaks so; without one the
+    entry lists all that breaks the rule. A ``flaky`` one may hold in a run as well.
+    """
+
+    rule: str
+    kind: Kind
+    reason: str
+    link: str | None = None
+    signature: str | None = None
 
 
 @frozen
 class Counterexample:
-    """A scenario that breaks a rule, its first finding, and the file that it was saved in."""
+    """A scenario that breaks a rule, its first finding, the file that it was saved in, the entry that lists it."""
 
     scenario: Scenario
     finding: Finding
     saved: str | None = None
+    known: KnownFailure | None = None
 
 
 @frozen
@@ -54,9 +74,19 @@ class RuleVerdict:
     reason: str = ""
 
     @property
+    def unlisted(self) -> tuple[Counterexample, ...]:
+        """The counterexamples that no baseline lists."""
+        return tuple(example for example in self.counterexamples if example.known is None)
+
+    @property
     def is_broken_must(self) -> bool:
         """Whether this fails the run."""
         return self.verdict is Verdict.FAIL and self.rule.level is Level.MUST
+
+    @property
+    def is_known_must(self) -> bool:
+        """Whether this would fail the run, if no baseline listed it."""
+        return self.verdict is Verdict.KNOWN and self.rule.level is Level.MUST
 
     @property
     def is_undecided_must(self) -> bool:
@@ -66,7 +96,10 @@ class RuleVerdict:
 
 @frozen
 class Report:
-    """All that a run says; ``unsupported`` counts scenarios that cannot be said in the implementation's messages."""
+    """All that a run says; ``unsupported`` counts scenarios that cannot be said in the implementation's messages.
+
+    ``seeds`` are several where reports were combined; ``baseline`` holds the entries that were applied.
+    """
 
     description: Description
     verdicts: tuple[RuleVerdict, ...]
@@ -75,17 +108,18 @@ class Report:
     unsupported: int = 0
     steps: int = 0
     seconds: float = 0.0
-    seed: int = 0
-    budget: str = "standard"
+    seeds: tuple[int, ...] = ()
+    budget: str = ""
     asked: Profile | None = None
     interrupted: bool = False
+    baseline: tuple[KnownFailure, ...] = ()
 
     @property
     def kept(self) -> Profile | None:
         """The strongest profile that is wholly kept, of those whose rules are all written."""
         kept = None
         for profile in Profile:
-            if profile in INCOMPLETE or not keeps(self.verdicts, profile):
+            if not keeps(self.verdicts, profile):
                 break
             kept = profile
         return kept
@@ -97,10 +131,10 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 kept, 1 broken, 3 undecided, 4 the suite's or the adapter's fault, 130 interrupted."""
+        """0 kept, 1 broken or a stale baseline, 3 undecided, 4 the suite's or the adapter's fault, 130 interrupted."""
         if self.interrupted:
             return EXIT_INTERRUPTED
-        if any(verdict.is_broken_must for verdict in self.verdicts):
+        if any(verdict.is_broken_must for verdict in self.verdicts) or self.stale:
             return EXIT_BROKEN
         if self.diagnoses:
             return EXIT_FAULT
@@ -120,6 +154,24 @@ class Report:
             and binds(verdict.rule, self.asked)
         )
 
+    @property
+    def idle(self) -> tuple[KnownFailure, ...]:
+        """Each entry of the baseline that lists nothing here, though its rule was decided.
+
+        Of a rule that was left out or not decided nothing is known, nor of any in an interrupted run.
+        """
+        if self.interrupted:
+            return ()
+        decided = {verdict.rule.id for verdict in self.verdicts if verdict.verdict not in UNDECIDED}
+        used = {example.known for verdict in self.verdicts for example in verdict.counterexamples}
+        return tuple(entry for entry in self.baseline if entry.rule in decided and entry not in used)
+
+    @property
+    def stale(self) -> tuple[KnownFailure, ...]:
+        """Each idle entry that is to be deleted: not a flaky one, whose rule may hold, unless it is not applicable."""
+        judged = {verdict.rule.id for verdict in self.verdicts if verdict.verdict is not Verdict.NOT_APPLICABLE}
+        return tuple(entry for entry in self.idle if entry.kind != "flaky" or entry.rule not in judged)
+
 
 def binds(rule: AnyRule, profile: Profile) -> bool:
     """Tell whether a rule is a MUST of a profile."""
@@ -135,3 +187,46 @@ def keeps(verdicts: Sequence[RuleVerdict], profile: Profile) -> bool:
         or (verdict.verdict is Verdict.NOT_APPLICABLE and verdict.rule.where_declared)
     }
     return all(rule.id in good for rule in RULES if binds(rule, profile))
+
+
+def enough_for(rule: AnyRule) -> int:
+    """Say how often each situation of a rule must be reached for it to pass."""
+    return ENOUGH_REFUSALS if rule.about is Configured else ENOUGH
+
+
+def unbroken(rule: AnyRule, reached: Mapping[str, int], broken: Collection[str], *, went_wrong: bool) -> RuleVerdict:
+    """Say the verdict of an applicable rule that nothing broke, by how often each situation asked of it was reached.
+
+    Where that is too seldom, what went wrong beside the rules may be why, or else the rules that are ``broken``.
+    """
+    enough = enough_for(rule)
+    never = [situation for situation, count in reached.items() if count == 0]
+    seldom = [f"{situation} ({count} of {enough} times)" for situation, count in reached.items() if 0 < count < enough]
+    if not never and not seldom:
+        return RuleVerdict(rule, Verdict.PASS, reached)
+    why = [f"never reached: {'; '.join(never)}"] if never else []
+    why += [f"seldom reached: {'; '.join(seldom)}"] if seldom else []
+    verdict = Verdict.NOT_EXERCISED
+    if went_wrong:
+        verdict = Verdict.COULD_NOT_RUN
+        why.append("see what went wrong beside the rules")
+    elif broken:
+        verdict = Verdict.BLOCKED
+        why.append(f"broken: {', '.join(broken)}")
+    return RuleVerdict(rule, verdict, reached, reason="; ".join(why))
+
+
+def marked(verdict: RuleVerdict) -> RuleVerdict:
+    """Say of a broken rule whether it fails or is known, by the marks of its counterexamples, and sort these by them.
+
+    What no baseline lists comes first. A rule without a counterexample fails: nothing shows that it is the known one.
+    """
+    examples = sorted(verdict.counterexamples, key=lambda example: example.known is not None)
+    reasons = dict.fromkeys(example.known.reason for example in examples if example.known is not None)
+    is_known = bool(examples) and examples[0].known is not None
+    return evolve(
+        verdict,
+        verdict=Verdict.KNOWN if is_known else Verdict.FAIL,
+        counterexamples=tuple(examples),
+        reason="; ".join(reasons) if is_known else "",
+    )

@@ -112,13 +112,13 @@ class Edit:
 
 
 Operation = Append | Step | Configure | BeginTurn | EndTurn | Checkpoint | Restore | Edit
-OperationName = Literal["append", "step", "configure", "begin turn", "end turn", "checkpoint", "restore", "edit"]
+OperationName = Literal["append", "step", "configure", "begin_turn", "end_turn", "checkpoint", "restore", "edit"]
 OPERATIONS: dict[OperationName, type[Operation]] = {
     "append": Append,
     "step": Step,
     "configure": Configure,
-    "begin turn": BeginTurn,
-    "end turn": EndTurn,
+    "begin_turn": BeginTurn,
+    "end_turn": EndTurn,
     "checkpoint": Checkpoint,
     "restore": Restore,
     "edit": Edit,

@@ -13,7 +13,7 @@ from tercet_conformance.driver import Diagnosis
 from tercet_conformance.files import Saved, document_of
 from tercet_conformance.report import MEANINGS, in_notation, shown, where
 from tercet_conformance.reports.texts import replay_of
-from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict
+from tercet_conformance.verdicts import Counterexample, KnownFailure, Report, RuleVerdict
 from tercet_spec.scenarios import Scenario
 from tercet_spec.vocabulary import Description
 
@@ -32,7 +32,7 @@ def report_document(report: Report, name: str, saved: Mapping[Scenario, str]) ->
         "version": VERSION,
         "implementation": {"argument": name, **implementation_document(report.description)},
         "budget": report.budget,
-        "seed": report.seed,
+        "seeds": list(report.seeds),
         "scenarios": report.scenarios,
         "steps": report.steps,
         "unsupported": report.unsupported,
@@ -48,6 +48,10 @@ def report_document(report: Report, name: str, saved: Mapping[Scenario, str]) ->
             diagnosis_document(diagnosis, scenario, None if scenario is None else saved.get(scenario), name)
             for diagnosis, scenario in report.diagnoses
         ],
+        "baseline": {
+            "stale": [known_document(entry) for entry in report.stale],
+            "idle": [known_document(entry) for entry in report.idle],
+        },
         "timings": {"seconds": round(report.seconds, 3)},
     }
 
@@ -64,6 +68,7 @@ def implementation_document(description: Description) -> dict[str, Any]:
         "after": description.after,
         "failed_compressor": description.failed_compressor,
         "parts": description.parts,
+        "sets_aside": description.sets_aside,
     }
 
 
@@ -94,6 +99,7 @@ def example_document(example: Counterexample, rule: str, name: str) -> dict[str,
         "expected": violation.expected,
         "seen": violation.seen,
         "saved": example.saved,
+        "known": None if example.known is None else known_document(example.known),
         "replay": replay_of(example.scenario, example.saved, name),
         "scenario": document_of(Saved(example.scenario, rule)),
     }
@@ -107,4 +113,15 @@ def diagnosis_document(diagnosis: Diagnosis, scenario: Scenario | None, saved: s
         "saved": saved,
         "replay": None if scenario is None else replay_of(scenario, saved, name),
         "scenario": None if scenario is None else document_of(Saved(scenario)),
+    }
+
+
+def known_document(entry: KnownFailure) -> dict[str, Any]:
+    """Turn an entry of a baseline into plain data."""
+    return {
+        "rule": entry.rule,
+        "kind": entry.kind,
+        "reason": entry.reason,
+        "link": entry.link,
+        "signature": entry.signature,
     }

@@ -25,7 +25,7 @@ def render(report: Report, name: str, saved: Mapping[Scenario, str]) -> str:
     facts = {
         "implementation": shown(name),
         "budget": report.budget,
-        "seed": report.seed,
+        "seeds": " ".join(map(str, report.seeds)),
         "scenarios": report.scenarios,
         "steps": report.steps,
         "unsupported": report.unsupported,

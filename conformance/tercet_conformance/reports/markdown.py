@@ -20,6 +20,7 @@ from tercet_conformance.report import (
     print_end,
     print_thread,
     remark,
+    searched,
     shown,
     where,
 )
@@ -40,8 +41,7 @@ def render(report: Report, name: str, saved: Mapping[Scenario, str]) -> str:
     head = [
         f"### {span(f'{described.name} {described.version} ({described.language})')}: {MEANINGS[report.exit_code]}",
         block(clipped(plain(lambda printer: print_end(report, printer)), LONGEST_END)),
-        f"{counted(report.scenarios, 'scenario')}, {counted(report.steps, 'step')} · "
-        f"{report.budget} budget, seed {report.seed}",
+        f"{counted(report.scenarios, 'scenario')}, {counted(report.steps, 'step')} · {searched(report)}",
         *table(broken),
     ]
     details = [*rules(broken, name), *diagnoses(report.diagnoses, name, files_elsewhere(saved))]
