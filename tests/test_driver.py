@@ -272,7 +272,7 @@ def test_a_scripted_failure_may_leave_a_step_as_another_error() -> None:
             except Exception as error:
                 raise RuntimeError("the model is down") from error
 
-    ran = driven(Changed(Wrapping), "limit 3 keep 1: u a step[a fails] u")
+    ran = driven(Changed(Wrapping), "limit 3 keep 1: u a step[a fails, a fails] u")
     assert ran.diagnosis is None
     ends = [event.outcome for event in ran.trace.events if isinstance(event, StepEnded)]
     assert ends == ["failed", "committed"]

@@ -15,8 +15,21 @@ from tercet_conformance.files import Saved, ScenarioFileError, decode, encode, r
 from tercet_conformance.macros import burst
 from tercet_spec.notation import parse, scenario_of
 from tercet_spec.rules import BY_ID
-from tercet_spec.scenarios import Answer, Append, Configure, Reply, Scenario, Step
-from tercet_spec.vocabulary import Configuration, Message, Note, PendingCall, ToolCall, Trigger
+from tercet_spec.scenarios import (
+    Answer,
+    Append,
+    BeginTurn,
+    Checkpoint,
+    Configure,
+    Edit,
+    EndTurn,
+    PlacedNote,
+    Reply,
+    Restore,
+    Scenario,
+    Step,
+)
+from tercet_spec.vocabulary import Configuration, Message, ToolCall, Trigger
 
 ids = st.none() | st.text(max_size=3)
 texts = st.text(st.characters(exclude_categories=()), max_size=5)
@@ -40,10 +53,18 @@ steps = st.builds(
         tuple
     ),
     st.lists(st.builds(Answer, st.none() | messages, failures), max_size=2).map(tuple),
-    st.lists(st.builds(Note, ids, messages), max_size=1).map(tuple),
-    st.lists(st.builds(PendingCall, texts, st.integers(0, 3)), max_size=1).map(tuple),
+    st.lists(st.builds(PlacedNote, messages, st.integers()), max_size=1).map(tuple),
+    st.lists(ids, max_size=1).map(tuple),
 )
-operations = st.builds(Append, st.lists(messages, max_size=3).map(tuple)) | steps | st.builds(Configure, configurations)
+changes = st.one_of(
+    st.builds(Configure, configurations),
+    st.just(BeginTurn()),
+    st.builds(EndTurn, st.booleans()),
+    st.builds(Checkpoint, texts),
+    st.builds(Restore, texts),
+    st.builds(Edit, st.integers(), st.integers(), st.none() | texts),
+)
+operations = st.builds(Append, st.lists(messages, max_size=3).map(tuple)) | steps | changes
 scenarios = st.builds(Scenario, configurations, st.lists(operations, max_size=4).map(tuple))
 SAVED = Saved(scenario_of(parse("limit 5 keep 3 system: u a(x,-) step[S fails] configure[limit 4] u")), "cut.pairs")
 DOCUMENT = json.loads(encode(SAVED))

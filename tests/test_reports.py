@@ -30,7 +30,6 @@ from tercet_conformance.report import MEANINGS, in_notation, shown, where
 from tercet_conformance.reports import document, junit, markdown
 from tercet_conformance.reports import files as report_files
 from tercet_conformance.reports.files import RENDERERS, write
-from tercet_conformance.search import BUDGETS
 from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict
 from tercet_spec.notation import parse, scenario_of
 from tercet_spec.rules import BY_ID, RULES, Level, Profile
@@ -147,7 +146,6 @@ def test_names_are_published_as_the_code_has_them() -> None:
     assert rule["verdict"]["enum"] == [verdict.value for verdict in Verdict]
     assert rule["level"]["enum"] == [level.value for level in Level]
     assert SCHEMA["$defs"]["Profile"]["enum"] == [str(profile) for profile in Profile]
-    assert SCHEMA["properties"]["budget"]["enum"] == [*BUDGETS, "mixed"]
     assert SCHEMA["properties"]["exit"]["properties"]["code"]["enum"] == sorted(MEANINGS)
     assert SCHEMA["properties"]["version"] == {**SCHEMA["properties"]["version"], "const": document.VERSION}
     scenario = SCHEMA["$defs"]["Scenario"]["properties"]
@@ -185,7 +183,7 @@ def test_the_document_says_what_the_run_says() -> None:
     assert [(rule["id"], rule["verdict"]) for rule in read["rules"]] == [
         (verdict.rule.id, verdict.verdict.value) for verdict in BROKEN.verdicts
     ]
-    assert documented(whole())["profile"]["kept"] == "exact"
+    assert documented(whole())["profile"]["kept"] == "durable"
     assert documented(whole({MUST: said(MUST, Verdict.FAIL)}))["profile"]["kept"] is None
     passed = next(rule for rule in read["rules"] if rule["verdict"] == "pass")
     assert passed["reached"]

@@ -44,6 +44,8 @@ MUST, SHOULD, UNDECIDED = "cut.pairs", "send.calls-back", "cut.reaches"
         (report({MUST: Verdict.NOT_APPLICABLE}, asked=Profile.SAFE), 3),
         (report({"cut.reaches": Verdict.NOT_APPLICABLE}, asked=Profile.SAFE), 0),
         (report({SHOULD: Verdict.NOT_APPLICABLE}, asked=Profile.EXACT), 0),
+        (report({"key.restore": Verdict.NOT_APPLICABLE}, asked=Profile.DURABLE), 0),
+        (report({"key.block": Verdict.NOT_APPLICABLE}, asked=Profile.DURABLE), 3),
         (report(diagnoses=CRASH), 4),
         (report({UNDECIDED: Verdict.BLOCKED}, diagnoses=CRASH), 4),
         (report({MUST: Verdict.FAIL}, interrupted=True), 130),
@@ -56,12 +58,15 @@ def test_the_exit_code_is_the_first_that_holds(made: Report, code: int) -> None:
 @pytest.mark.parametrize(
     ("changes", "kept"),
     [
-        ({}, Profile.EXACT),
+        ({}, Profile.DURABLE),
         ({"cut.reaches": Verdict.FAIL}, Profile.BOUNDED),
         ({"bound.sent": Verdict.NOT_APPLICABLE}, Profile.SAFE),
-        ({"bound.sent": Verdict.KNOWN}, Profile.EXACT),
+        ({"bound.sent": Verdict.KNOWN}, Profile.DURABLE),
         ({"cut.pairs": Verdict.BLOCKED}, None),
-        ({"send.calls-back": Verdict.FAIL}, Profile.EXACT),
+        ({"send.calls-back": Verdict.FAIL}, Profile.DURABLE),
+        ({"key.block": Verdict.NOT_APPLICABLE}, Profile.EXACT),
+        ({"key.restore": Verdict.NOT_APPLICABLE, "cut.pending": Verdict.NOT_APPLICABLE}, Profile.DURABLE),
+        ({"key.restore": Verdict.FAIL}, Profile.EXACT),
     ],
 )
 def test_the_strongest_profile_kept_has_every_must_of_it(changes: dict[str, Verdict], kept: Profile | None) -> None:
