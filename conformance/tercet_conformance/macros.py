@@ -345,7 +345,7 @@ MACROS = (
     ),
     Macro(
         "step_with_pending",
-        {"calls": (1, 2), "past": (0, 1), "interim": (0, 3), "before": (0, 2)},
+        {"calls": (1, 2), "past": (0, 1), "interim": (0, 3), "before": (0, 1)},
         step_with_pending,
         frozenset({"pending"}),
     ),
