@@ -12,11 +12,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from tercet import TERCET, Ask, Ledger, Send, Summarization, Summary, SummaryRefused, Trigger, decide
+from tercet import TERCET, Ask, Ledger, Send, Summarization, Summary, SummaryRefused, Trigger, Unstored, decide
 from tercet_spec.characters import is_blank, size
-from tercet_spec.pairs import pair
+from tercet_spec.pairs import Call, pair
 from tercet_spec.requests import Standing, as_bounded, as_sent, called_back, measure, opening, standing, usable_cuts
-from tercet_spec.vocabulary import Configuration, Description, Message, TokenCounter, ToolCall
+from tercet_spec.vocabulary import Configuration, Description, Message, Note, PendingCall, TokenCounter, ToolCall
 
 BEFORE, AFTER = "before ", " after"
 DESCRIPTION = Description("growth", "1", capabilities=frozenset({"bound"}), before=BEFORE, after=AFTER)
@@ -49,11 +49,23 @@ class Ways:
     system: str | None
     text: str
     commits: bool
+    noted: tuple[int, ...]
+    waits: tuple[int, ...]
+
+    def notes(self, history: Sequence[Message]) -> list[Note]:
+        """An unstored message before each of some places."""
+        places = [place % (len(history) + 1) for place in self.noted]
+        return [Note(history[at - 1].id if at else None, Message("user", f"note {n}")) for n, at in enumerate(places)]
+
+    def pending(self, history: Sequence[Message]) -> list[PendingCall]:
+        """Some of the calls, of which the host still waits for the last result."""
+        calls = [PendingCall(m.id or "", place) for m in history for place in range(len(m.calls))]
+        return [calls[number % len(calls)] for number in self.waits if calls]
 
     def configuration(self, history: Sequence[Message], summary: Summary | None) -> Configuration:
         unlimited = Configuration(Trigger(self.kind, 1), self.keep_recent, self.most, self.counter)
         stands = standing(history, pair(history), summary, unlimited, DESCRIPTION)
-        request = as_sent(self.system, history, pair(history), stands, DESCRIPTION)
+        request = as_sent(self.system, history, pair(history), stands, DESCRIPTION, self.notes(history))
         limit = max(1, measure(request, unlimited, DESCRIPTION) - self.past)
         return evolve(unlimited, trigger=Trigger(self.kind, limit))
 
@@ -68,6 +80,8 @@ WAYS = st.builds(
     system=st.sampled_from([None, "", "the prompt"]),
     text=TEXTS,
     commits=st.booleans(),
+    noted=st.just(()) | st.lists(st.integers(0, 30), max_size=3).map(tuple),
+    waits=st.just(()) | st.lists(st.integers(0, 30), max_size=2).map(tuple),
 )
 
 
@@ -81,25 +95,29 @@ class Expected:
     follows: Send[Message] | None = None
 
 
-def expected(
-    system: str | None, history: Sequence[Message], summary: Summary | None, configuration: Configuration, text: str
-) -> Expected:
+def expected(ways: Ways, history: Sequence[Message], summary: Summary | None, configuration: Configuration) -> Expected:
     """Put the spec's definitions together, naively."""
     pairs = pair(history)
     stands = standing(history, pairs, summary, configuration, DESCRIPTION)
     start = stands.start if stands else opening(history)
-    request = as_sent(system, history, pairs, stands, DESCRIPTION)
-    usable = usable_cuts(history, pairs, start, configuration.keep_recent)
+    notes = ways.notes(history)
+    request = as_sent(ways.system, history, pairs, stands, DESCRIPTION, notes)
+    waiting = [
+        call
+        for call in all_calls(history)
+        if PendingCall(history[call.position].id or "", call.place) in ways.pending(history)
+    ]
+    usable = usable_cuts(history, pairs, start, configuration.keep_recent, waiting)
     if measure(request, configuration, DESCRIPTION) <= configuration.trigger.limit or not usable:
         return Expected(request)
     cut = usable[-1]
     so_far = stands.text if stands else None
     back = called_back(history, pairs, start, cut) if stands else ()
     given = tuple(history[position] for position in (*back, *range(start, cut)))
-    kept = as_bounded(text, configuration, DESCRIPTION)
+    kept = as_bounded(ways.text, configuration, DESCRIPTION)
     if is_blank(kept):
         return Expected(request, given, so_far)
-    after = as_sent(system, history, pairs, Standing(kept, cut), DESCRIPTION)
+    after = as_sent(ways.system, history, pairs, Standing(kept, cut), DESCRIPTION, notes)
     return Expected(request, given, so_far, Send(after, Summary(kept, history[cut - 1].id or "")))
 
 
@@ -140,8 +158,16 @@ class Growth(RuleBasedStateMachine):
     def step(self, branch: Branch, ways: Ways) -> None:
         configuration = ways.configuration(branch.history, branch.summary)
         prompt = None if ways.system is None else Message("system", ways.system)
-        plan = decide(configured(configuration), branch.history, branch.summary, prompt, branch.ledger)
-        right = expected(ways.system, branch.history, branch.summary, configuration, ways.text)
+        plan = decide(
+            configured(configuration),
+            branch.history,
+            branch.summary,
+            prompt,
+            branch.ledger,
+            notes=[Unstored(note.message, note.after) for note in ways.notes(branch.history)],
+            pending=ways.pending(branch.history),
+        )
+        right = expected(ways, branch.history, branch.summary, configuration)
         if isinstance(plan, Ask):
             assert (plan.messages, plan.so_far) == (right.given, right.so_far)
             assert plan.as_measured == Send(right.request)

@@ -1,6 +1,9 @@
 """A thread is a value, and a step on it a transaction."""
 
+from typing import Any
+
 import pytest
+from attrs import evolve
 
 from tercet import (
     CHAT,
@@ -8,12 +11,16 @@ from tercet import (
     TERCET,
     Ask,
     History,
+    HistoryRefused,
     Message,
+    PendingCall,
     Send,
     Summarization,
     Summary,
     Thread,
+    ToolCall,
     Trigger,
+    Unstored,
     Usage,
 )
 
@@ -125,3 +132,70 @@ def test_a_history_that_grows_copies_nothing_and_a_fork_copies() -> None:
 def test_a_history_of_messages_holds_them_all() -> None:
     messages = [Message("user", "Hello.", id="1"), Message("assistant", "Hello.", id="2")]
     assert list(History(messages)) == messages
+
+
+def test_a_blocked_turn_takes_back_messages_and_key_and_leaves_usage() -> None:
+    began, send = full()
+    after = began.append(*said("e")).commit(send, ANSWER, Usage(2, 30)).back_to(began)
+    assert (list(after.history), after.summary) == (list(began.history), None)
+    assert after.usage == Usage(2, 30)
+
+
+def test_going_back_keeps_the_configuration_that_is_in_force() -> None:
+    thread, _ = full()
+    now = evolve(thread, summarization=evolve(FIRES, keep_recent=2))
+    assert now.back_to(thread).summarization.keep_recent == 2
+
+
+def committed() -> Thread[Message]:
+    thread, send = full()
+    return thread.commit(send, ANSWER)
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_an_edit_of_a_covered_message_clears_the_key(at: int) -> None:
+    thread = committed()
+    rewritten = [evolve(m, content="other") if n == at else m for n, m in enumerate(thread.history)]
+    removed = [message for n, message in enumerate(thread.history) if n != at]
+    for history in (rewritten, removed):
+        edited = evolve(thread, state={**thread.state, "todo": ["x"]}).edited(history)
+        assert (list(edited.history), edited.summary, edited.state) == (history, None, {"todo": ["x"]})
+
+
+def test_an_edit_behind_the_summary_leaves_the_key() -> None:
+    thread = committed()
+    edited = thread.edited(thread.history[:3])
+    assert edited.summary == thread.summary
+    plan = edited.decide()
+    assert plan == Send(tuple(said("a", "b", "c")))
+    assert edited.append(*said("f")).decide().request[0].content.endswith("text")  # type: ignore[union-attr]
+
+
+def test_an_edited_thread_that_has_no_summary_has_none() -> None:
+    thread, _ = full()
+    assert thread.edited(said("x")).summary is None
+
+
+def test_unstored_messages_keep_their_neighbours_or_follow_the_summary() -> None:
+    thread = committed()
+    notes = [Unstored(Message("user", name), after) for name, after in (("first", None), ("b", "b"), ("d", "d"))]
+    plan = evolve(thread, summarization=evolve(FIRES, trigger=Trigger("messages", 9))).decide(notes=notes)
+    assert isinstance(plan, Send)
+    assert [message.content or message.id for message in plan.request][1:] == ["first", "b", "d", "d", "answer"]
+
+
+def test_a_pending_call_holds_the_cut() -> None:
+    call = Message("assistant", calls=(ToolCall("x"),), id="call")
+    thread = Thread(FIRES).append(*said("a", "b"), call, *said("c", "d"))
+    free, held = thread.decide(), thread.decide(pending=[PendingCall("call")])
+    assert isinstance(free, Ask)
+    assert isinstance(held, Ask)
+    assert [len(free.messages), len(held.messages)] == [4, 2]
+
+
+@pytest.mark.parametrize(
+    "given", [{"pending": [PendingCall("gone")]}, {"notes": [Unstored(Message("user", "note"), "gone")]}]
+)
+def test_what_names_no_stored_message_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(HistoryRefused, match="no message is stored under the id 'gone', which a note or a pending"):
+        Thread(FIRES).append(*said("a")).decide(**given)

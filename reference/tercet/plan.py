@@ -118,8 +118,9 @@ class Tail(Generic[M]):
         One with a covered neighbour stands straight after the summary and what is called back.
         """
         first, end = self.ledger.opening, self.ledger.length
-        displaced = [note for note in self.notes if first < self.start and first <= note[0] <= self.start]
-        kept = [note for note in self.notes if note not in displaced]
+        covered = range(first, self.start + 1 if first < self.start else first)
+        displaced = [message for place, message in self.notes if place in covered]
+        kept = [(place, message) for place, message in self.notes if place not in covered]
 
         def between(start: int, stop: int) -> Iterator[M]:
             for position in range(start, stop):
@@ -130,7 +131,7 @@ class Tail(Generic[M]):
         yield from between(0, first)
         yield from self.summary
         yield from back
-        yield from (message for _, message in displaced)
+        yield from displaced
         yield from between(self.start, end)
         yield from (message for place, message in kept if place == end)
 
