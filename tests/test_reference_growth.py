@@ -102,11 +102,7 @@ def expected(ways: Ways, history: Sequence[Message], summary: Summary | None, co
     start = stands.start if stands else opening(history)
     notes = ways.notes(history)
     request = as_sent(ways.system, history, pairs, stands, DESCRIPTION, notes)
-    waiting = [
-        call
-        for call in all_calls(history)
-        if PendingCall(history[call.position].id or "", call.place) in ways.pending(history)
-    ]
+    waiting = [Call(int(call.message[1:]), call.place) for call in ways.pending(history)]
     usable = usable_cuts(history, pairs, start, configuration.keep_recent, waiting)
     if measure(request, configuration, DESCRIPTION) <= configuration.trigger.limit or not usable:
         return Expected(request)
