@@ -22,7 +22,7 @@ from tercet_conformance.reductions import (
 )
 from tercet_conformance.tidiness import messages_of, oddity
 from tercet_spec.notation import DEFAULT, line_of
-from tercet_spec.scenarios import Append, Edit, EndTurn, Scenario, Step
+from tercet_spec.scenarios import Append, Configure, Edit, EndTurn, Scenario, Step
 from tercet_spec.vocabulary import Configuration, TokenCounter
 
 StillBroken = Callable[[Scenario], bool]
@@ -67,10 +67,7 @@ class Shrinker:
 
     def turns_plain(self, *, shortest: bool) -> bool:
         """Write the scenario as a line of notation would, which ends with a step, if it still breaks."""
-        candidate = rewritten(self.best, shortest=shortest)
-        if not candidate.operations or isinstance(candidate.operations[-1], Append):
-            system = next((o.system for o in candidate.operations if isinstance(o, Step)), None)
-            candidate = evolve(candidate, operations=(*candidate.operations, Step(system)))
+        candidate = as_a_line(self.best, shortest=shortest)
         if line_of(candidate) is None or not self.is_broken(candidate):
             return False
         self.best = candidate
@@ -87,7 +84,7 @@ class Shrinker:
     def take(self, candidate: Scenario) -> bool:
         """Go on with a candidate if it weighs less and is still broken."""
         if self.is_plain:
-            candidate = rewritten(candidate, shortest=False)
+            candidate = as_a_line(candidate, shortest=False)
         if weight(candidate) < weight(self.best) and self.is_broken(candidate):
             self.best = candidate
             return True
@@ -106,6 +103,15 @@ class Shrinker:
                 taken = self.take_first(lambda scenario: without_units(scenario, start, length))  # noqa: B023
                 start = min(start if taken else start - 1, len(units_of(self.best)) - length)
             length //= 2
+
+
+def as_a_line(scenario: Scenario, *, shortest: bool) -> Scenario:
+    """Write a scenario as a line of notation would, which takes a last step after messages and settings."""
+    candidate = rewritten(scenario, shortest=shortest)
+    if candidate.operations and not isinstance(candidate.operations[-1], Append | Configure):
+        return candidate
+    system = next((o.system for o in candidate.operations if isinstance(o, Step)), None)
+    return evolve(candidate, operations=(*candidate.operations, Step(system)))
 
 
 def weight(scenario: Scenario) -> tuple[int, ...]:
