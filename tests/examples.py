@@ -170,11 +170,12 @@ def trace(example: Example) -> Trace:
 
 
 def broken(trace: Trace) -> frozenset[str]:
-    """Name the rules that a trace breaks."""
+    """Name the rules that a trace breaks, of those that apply to what it is a trace of."""
     found: set[str] = set()
     before: Moment | None = None
+    rules = [rule for rule in RULES if rule.applies_to(trace.description.capabilities)]
     for moment in moments(trace):
-        found |= {rule.id for rule in RULES if rule.judge(moment, before)}
+        found |= {rule.id for rule in rules if rule.judge(moment, before)}
         before = moment
     return frozenset(found)
 
