@@ -478,6 +478,8 @@ class Play:
         stored = (evolve(answer, id=self.new_id()),) if outcome == "committed" and answer else ()
         self.history += stored
         times = [int(n) for n in said["counted"].split()] if "counted" in said else [1] * len(calls)
+        if len(times) != len(calls):
+            raise ExampleError(f"counted {said['counted']}: the step has {len(calls)} calls")
         self.usage += sum(n * usage for n, usage in zip(times, calls, strict=True))
         self.keys += [summary] if summary and summary != self.summary else []
         self.summary = summary
