@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from examples import SPEC, Example, blocks, broken, examples, trace
+from examples import SPEC, Example, ExampleError, blocks, broken, examples, trace
 from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.driver import run
 from tercet_spec.notation import Line, Mark, NotationError, format_line, parse, scenario_of
@@ -35,6 +35,28 @@ def test_a_line_breaks_exactly_the_rules_that_it_names(example: Example) -> None
 def test_a_kept_line_names_no_rule_and_a_broken_one_only_known_rules(example: Example) -> None:
     assert bool(example.breaks) == (example.kind == "broken")
     assert example.breaks <= set(BY_ID)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "drawn", "problem"),
+    [
+        ("limit 5 keep 2: u a u", "sent 1-3, usage less", "'usage less' says nothing of a step"),
+        ("limit 5 keep 2: u a u", "sent 1-4", "there is no message 4"),
+        ("limit 5 keep 2: u a u", "sent 1-3 n", "the step has no note 1"),
+        ("limit 5 keep 2: u a u", "sent [S1] 3", "there is no such text"),
+        ("limit 5 keep 2: u a u", "sent 1-3, counted 1 1", "counted 1 1: the step has 1 calls"),
+        ("limit 5 keep 2: u a u", "given 1", "a step that commits has an answer"),
+        ("limit 5 keep 2: u a turn u step blocked", "sent 1-3", "'sent 1-3' says nothing of a thread between steps"),
+        ("limit 5 keep 2: u a turn u step blocked", "key 2", "no summary ever reached to that message"),
+        ("limit 5 keep 2: u a u step blocked", "key -", "nothing happens"),
+        ("limit 5 keep 2: u a u step restore[x]", "key -", "nothing happens"),
+        ("limit 5 keep 2: u a u step remove[5]", "key -", "nothing happens"),
+        ("limit 5 keep 2: u a u step checkpoint[x]", "key -", "an example ends with a step"),
+    ],
+)
+def test_a_line_that_cannot_be_drawn_says_why(scenario: str, drawn: str, problem: str) -> None:
+    with pytest.raises(ExampleError, match=re.escape(problem)):
+        trace(Example("here", scenario, (), "kept", drawn, frozenset()))
 
 
 @pytest.mark.parametrize("example", SCENARIOS.values(), ids=str)

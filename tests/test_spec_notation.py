@@ -7,14 +7,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import SPEC, blocks
-from tercet_spec.notation import Line, NotationError, format_line, parse, scenario_of
-from test_notation import lines
+from tercet_spec.notation import (
+    BARE_ID,
+    REWRITTEN,
+    Line,
+    NotationError,
+    Noted,
+    Stepped,
+    format_line,
+    parse,
+    scenario_of,
+)
+from tercet_spec.scenarios import BeginTurn, Checkpoint, Edit, EndTurn, Restore
+from test_notation import answers, bare, ids, items, replies, settings, whole
 from test_spec_prose import sections
 
 CHAPTER = SPEC / "notation.md"
 SYMBOL = re.compile(r'"(?P<literal>[^"]+)"|/(?P<expression>.+?)/|(?P<name>[a-z]+)|(?P<operator>[()?*|])|\s+')
 ((_, GRAMMAR),) = blocks(CHAPTER, "grammar")
 FORM = re.compile(r"`([^`]+)`")
+
+notes = st.builds(Noted, bare, st.integers(0, 99))
+steps = st.builds(
+    Stepped,
+    *(st.lists(each, max_size=2).map(tuple) for each in (replies, answers, notes, ids)),
+)
+names = st.from_regex(BARE_ID, fullmatch=True)
+changes = (
+    st.builds(BeginTurn)
+    | st.builds(EndTurn, st.booleans())
+    | st.builds(Checkpoint, names)
+    | st.builds(Restore, names)
+    | st.builds(Edit, st.integers(0, 99), st.integers(1, 9))
+    | st.builds(Edit, st.integers(0, 99), st.just(1), st.just(REWRITTEN))
+)
+lines = st.builds(Line, settings | whole, st.lists(items | steps | changes, max_size=8).map(tuple))
 
 
 def expression(name: str) -> str:
@@ -36,7 +63,15 @@ def expression(name: str) -> str:
 GRAMMATICAL = re.compile(expression("line"))
 
 
-@given(st.from_regex(GRAMMATICAL, fullmatch=True))
+SPAN = re.compile(r"remove\[(?P<first>\d+)-(?P<last>\d+)\]")
+
+
+def goes_up(line: str) -> bool:
+    """Tell whether each span of messages in a line ends no earlier than it begins."""
+    return all(int(span["first"]) <= int(span["last"]) for span in SPAN.finditer(line))
+
+
+@given(st.from_regex(GRAMMATICAL, fullmatch=True).filter(goes_up))
 def test_what_the_grammar_allows_is_read(line: str) -> None:
     read = parse(line)
     assert parse(format_line(read)) == read
@@ -46,6 +81,7 @@ def test_what_the_grammar_allows_is_read(line: str) -> None:
 @given(lines)
 def test_what_is_written_is_in_the_grammar(line: Line) -> None:
     assert GRAMMATICAL.fullmatch(format_line(line))
+    assert parse(format_line(line)) == line
 
 
 def forms(section: str, frame: str) -> list[str]:
@@ -54,7 +90,12 @@ def forms(section: str, frame: str) -> list[str]:
     return [frame.format(form) for cell in cells for form in FORM.findall(cell) if form not in ("''", "-")]
 
 
-FORMS = [*forms("Messages", "{}"), *forms("Settings", "{}: u"), *forms("Steps", "u {}")]
+FORMS = [
+    *forms("Messages", "{}"),
+    *forms("Settings", "{}: u"),
+    *forms("Steps", "u {}"),
+    *forms("Between steps", "u a {}"),
+]
 
 
 @pytest.mark.parametrize("line", FORMS)
