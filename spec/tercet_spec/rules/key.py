@@ -62,7 +62,7 @@ def is_anothers(step: Step) -> bool:
     return made is not None and (part is None or part.made is not made)
 
 
-def of_the_response(step: Step, before: Moment | None) -> Iterator[Violation]:
+def of_the_response(step: Step, _: Moment | None) -> Iterator[Violation]:
     if step.returned is not None and is_anothers(step):
         number = next(n for n, attempt in enumerate(step.attempts) if attempt is step.returned)
         expected = (
@@ -73,8 +73,18 @@ def of_the_response(step: Step, before: Moment | None) -> Iterator[Violation]:
             "the summary of another request was committed",
             attempt=number,
         )
-    if "summary-shown" in step.description.capabilities:
-        yield from used_again(step, before)
+    for number, attempt in enumerate(step.attempts):
+        part = attempt.summary
+        if part is None or part.made is None or part.made is step.stored_made or step.is_new(part):
+            continue
+        tail = {position for position in step.made_from(part.made.covers) if position >= step.start}
+        is_past = step.size > step.limit
+        if not is_past or tail != {position for position in expected_input(step) if position >= step.start}:
+            yield Violation(
+                "a summary that was not committed, or was taken back, applies to no other request",
+                "it is in this one",
+                attempt=number,
+            )
 
 
 def used_again(step: Step, before: Moment | None) -> Iterator[Violation]:
@@ -245,8 +255,12 @@ RULES = (
         why="The model answered one request: what another one covered, that answer never saw.",
         about=Step,
         relation=of_the_response,
-        situations={"a step fired and tried more than once": tried_again},
-        needs=frozenset({"attempts", "summary-shown"}),
+        situations={
+            "a step fired and tried more than once": tried_again,
+            "a step did not commit after a firing": did_not_commit,
+        },
+        needs=frozenset({"model-step", "summary-shown"}),
+        only_with={"a step fired and tried more than once": frozenset({"attempts"})},
     ),
     Rule(
         id="key.forward",

@@ -178,6 +178,22 @@ class CommitsWhatWasNotSent(TriesAgain):
         return super().commit(self.written[0] if self.written else None, answer)
 
 
+@wrong("key.of-the-response")
+class RemembersWhatWasNotCommitted(Plain):
+    """Keeps what it wrote at hand, and sends it in the next request though the step failed or the turn was blocked."""
+
+    remembered: View | None = None
+
+    def fire(self, system: str | None, view: View, cut: int) -> View:
+        self.remembered = super().fire(system, view, cut)
+        return self.remembered
+
+    def applies(self) -> View:
+        view = super().applies()
+        known = self.remembered
+        return view if view.text is not None or known is None or known.start >= len(self.history) else known
+
+
 @wrong("compress.so-far")
 class SoFarOfTheFailedTry(TriesAgain):
     """Gives the compressor the text of the try that failed as the summary so far, as if it were stored."""
