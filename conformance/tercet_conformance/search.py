@@ -10,8 +10,10 @@ from tercet_conformance.directed import directed
 from tercet_conformance.drawing import letter
 from tercet_conformance.driver import Diagnosis, Run
 from tercet_conformance.macros import burst, refusals
+from tercet_conformance.requirements import needs
 from tercet_conformance.suite import Suite
 from tercet_conformance.tidiness import oddity
+from tercet_conformance.vectors import vectors
 from tercet_spec.judgement import Finding, Judgement, Situation
 from tercet_spec.moments import Configured
 from tercet_spec.scenarios import Scenario
@@ -104,8 +106,9 @@ def best(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def saved_scenarios(capabilities: frozenset[Capability]) -> list[Scenario]:
-    """The scenarios that are run before anything is generated."""
-    return directed(capabilities)
+    """The scenarios that are run before anything is generated: directed ones, then vectors."""
+    kept = [vector.scenario for vector in vectors()]
+    return directed(capabilities) + [scenario for scenario in kept if needs(scenario) <= capabilities]
 
 
 def generated_scenarios(capabilities: frozenset[Capability], bursts: int, seed: int) -> Iterator[Scenario]:
