@@ -13,16 +13,20 @@ from tercet_conformance.interface import Implementation
 Thread = TypeVar("Thread", bound=type[Plain])
 
 
+Kind = Literal["wrong", "right", "null", "guard"]
+
+
 @frozen
 class Entry:
     """One implementation of the gallery.
 
     A wrong one has a ``rule``, the id of the rule that must catch it, and a ``report`` where its fault
-    is that of a public bug report; a right one has none. ``says`` is what it does.
+    is that of a public bug report; others have none. A null one does nothing of what it declares; a
+    guard is there for the measurement itself. ``says`` is what it does.
     """
 
     name: str
-    kind: Literal["wrong", "right"]
+    kind: Kind
     rule: str | None
     report: str
     says: str
@@ -42,7 +46,17 @@ def right(thread: Thread) -> Thread:
     return enter(thread, "right", None, "")
 
 
-def enter(thread: Thread, kind: Literal["wrong", "right"], rule: str | None, report: str) -> Thread:
+def null(thread: Thread) -> Thread:
+    """Enter a class of threads that does nothing of what it declares."""
+    return enter(thread, "null", None, "")
+
+
+def guard(rule: str | None) -> Callable[[Thread], Thread]:
+    """Enter a class of threads that guards the measurement: one that a rule must catch at once, or none ever."""
+    return partial(enter, kind="guard", rule=rule, report="")
+
+
+def enter(thread: Thread, kind: Kind, rule: str | None, report: str) -> Thread:
     """Enter a class of threads, under its name in small letters."""
     name = re.sub(r"(?<!^)(?=[A-Z])", "-", thread.__name__).lower()
     says = (thread.__doc__ or "").partition("\n")[0]

@@ -42,6 +42,11 @@ def is_configured(wrong: Callable[[Configuration], str | None]) -> Callable[[Con
     return lambda configured: wrong(configured.configuration) is not None
 
 
+def is_accepted(wrong: Callable[[Configuration], str | None]) -> Callable[[Configured], bool]:
+    """Make the situation without which refusing everything would be enough."""
+    return lambda configured: wrong(configured.configuration) is None and configured.problems is None
+
+
 def thrashes(step: Step) -> bool:
     configuration = step.configuration
     if configuration.trigger.kind == "messages":
@@ -66,7 +71,10 @@ RULES = (
         why="With nothing kept, the message that the user just wrote is summarised away.",
         about=Configured,
         relation=refuses(too_few_kept),
-        situations={"a keepRecent below 1": is_configured(too_few_kept)},
+        situations={
+            "a keepRecent below 1": is_configured(too_few_kept),
+            "a keepRecent that is accepted": is_accepted(too_few_kept),
+        },
         needs=frozenset({"refuses"}),
     ),
     Rule(
@@ -78,7 +86,10 @@ RULES = (
         why="A bound below a sentence leaves a summary that says nothing.",
         about=Configured,
         relation=refuses(too_small_bound),
-        situations={"a maxSummaryTokens below 32": is_configured(too_small_bound)},
+        situations={
+            "a maxSummaryTokens below 32": is_configured(too_small_bound),
+            "a maxSummaryTokens that is accepted": is_accepted(too_small_bound),
+        },
         needs=frozenset({"refuses", "bound"}),
     ),
     Rule(
@@ -90,7 +101,10 @@ RULES = (
         why="A limit of nothing, or of something unknown, is a mistake that must not wait for the first long thread.",
         about=Configured,
         relation=refuses(bad_trigger),
-        situations={"a trigger that may not be": is_configured(bad_trigger)},
+        situations={
+            "a trigger that may not be": is_configured(bad_trigger),
+            "a trigger that is accepted": is_accepted(bad_trigger),
+        },
         needs=frozenset({"refuses"}),
     ),
     Rule(
@@ -103,7 +117,10 @@ RULES = (
         why="Two that each leave out messages leave out more than either has covered.",
         about=Configured,
         relation=refuses(two_managers),
-        situations={"two context managers on one thread": is_configured(two_managers)},
+        situations={
+            "two context managers on one thread": is_configured(two_managers),
+            "one alone, accepted": is_accepted(two_managers),
+        },
         needs=frozenset({"refuses", "beside"}),
     ),
     Rule(
