@@ -46,6 +46,7 @@ class Plan:
     only: frozenset[str] = frozenset()
     saved: bool = True
     profile: Profile | None = None
+    shrinks: int = MOST_SHRINKS
 
 
 def check(implementation: Implementation, plan: Plan, progress: Progress = lambda *_: None) -> Report:
@@ -70,7 +71,7 @@ def check(implementation: Implementation, plan: Plan, progress: Progress = lambd
     except KeyboardInterrupt:
         interrupted = True
     verdicts: dict[str, RuleVerdict] = {}
-    shrinks = INTERRUPTED_SHRINKS if interrupted else MOST_SHRINKS
+    shrinks = INTERRUPTED_SHRINKS if interrupted else plan.shrinks
     for suite, sightings in roads:
         diagnoses += sightings.diagnoses
         for rule in suite.rules:

@@ -5,6 +5,7 @@ scenario as it is drawn, and judges it when it ends.
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -76,20 +77,28 @@ def as_burst() -> Any:
     return rule(number=st.integers(0, 2**32 - 1))(burst)
 
 
-MACHINE_RULES = {"begin": as_initialize(), **{macro.name: as_rule(macro) for macro in MACROS}, "burst": as_burst()}
-MacroMachine: type[ScenarioMachine] = type("MacroMachine", (ScenarioMachine,), dict(MACHINE_RULES))
+@cache
+def machine_for(capabilities: frozenset[Capability], *, bursts: bool = True) -> type[ScenarioMachine]:
+    """Make the machine whose rules are the macros that an implementation can be asked for, and bursts of them."""
+    rules = {macro.name: as_rule(macro) for macro in MACROS if macro.needs <= capabilities}
+    rules |= {"begin": as_initialize(), **({"burst": as_burst()} if bursts else {})}
+    return type("MacroMachine", (ScenarioMachine,), {**rules, "capabilities": capabilities})
 
 
 def explore(
-    capabilities: frozenset[Capability], take: Callable[[Scenario], None], examples: int, seed_number: int
+    capabilities: frozenset[Capability],
+    take: Callable[[Scenario], None],
+    examples: int,
+    seed_number: int,
+    *,
+    bursts: bool = True,
 ) -> None:
     """Draw scenarios with Hypothesis: the same seed, the same scenarios, in CI as elsewhere."""
 
-    class Explorer(MacroMachine):  # type: ignore[misc, valid-type]
+    class Explorer(machine_for(capabilities, bursts=bursts)):  # type: ignore[misc]
         def finish(self, scenario: Scenario) -> None:
             take(scenario)
 
-    Explorer.capabilities = capabilities
     run_state_machine_as_test(
         seed(seed_number)(Explorer),
         settings=settings(

@@ -74,9 +74,8 @@ def without_units(scenario: Scenario, start: int, length: int) -> Iterator[Scena
         if configuration.trigger.kind == "tokens":
             less = sum(size(message, configuration.token_counter, "code point") for message in taken)
             yield from lowered(candidate, less)
-        if length <= 2:
-            for less in range(1, length + 1):
-                yield from lowered(candidate, less)
+        for less in range(1, length + 1) if length <= 2 else {len(taken)} - {0}:
+            yield from lowered(candidate, less)
 
 
 def lower(scenario: Scenario) -> Iterator[Scenario]:

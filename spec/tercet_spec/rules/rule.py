@@ -48,7 +48,7 @@ class Violation:
     attempt: int | None = None
 
 
-@frozen
+@frozen(eq=False)
 class Rule(Generic[M]):
     """One thing that must hold, as an object.
 

@@ -1,0 +1,253 @@
+"""Measures the suite by the gallery: what it catches, how soon, how small, and whether it blames what is right.
+
+A wrong implementation counts as caught where its own rule breaks; a crash is no catch. Each is searched
+with the scenarios that a check of the same budget and seed would run.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from statistics import median
+from time import perf_counter
+
+from attrs import frozen
+
+from tercet_conformance.check import Plan, check
+from tercet_conformance.gallery import BY_NAME, ENTRIES, Entry
+from tercet_conformance.machine import explore
+from tercet_conformance.search import BUDGETS, BudgetName, generated_scenarios, saved_scenarios
+from tercet_conformance.shrinking import shrink
+from tercet_conformance.suite import Suite, applicable
+from tercet_conformance.verdicts import Verdict
+from tercet_spec.rules import BY_ID, RULES, Level
+from tercet_spec.scenarios import Append, Scenario
+from tercet_spec.vocabulary import Capability
+
+BY_MACHINES = 200
+"""Examples in which the machines alone are to catch."""
+AT_ONCE = 10
+"""Scenarios within which the guard that must die dies."""
+
+
+@frozen
+class Task:
+    """What is measured at once: one entry, with one seed; ``machines`` draws by the state machines alone."""
+
+    entry: str
+    seed: int
+    budget: BudgetName = "standard"
+    saved: bool = False
+    machines: bool = False
+
+
+@frozen
+class Catch:
+    """What became of a wrong implementation: after how many scenarios and seconds its own rule caught it.
+
+    ``scenarios`` is ``None`` where it did not; ``others`` are the MUSTs that broke then instead. ``operations``
+    counts those of the shrunk counterexample, an append of n messages as n.
+    """
+
+    task: Task
+    scenarios: int | None
+    seconds: float
+    operations: int = 0
+    others: frozenset[str] = frozenset()
+
+
+@frozen
+class Floor:
+    """What a null implementation passes: so many of the MUSTs; ``whole`` families and a profile are a fault."""
+
+    entry: str
+    passed: int
+    musts: int
+    profile: str | None
+    whole: tuple[str, ...]
+
+
+@frozen
+class Alarms:
+    """How often a right implementation was blamed in so many scenarios; ``rules`` are those that blamed it."""
+
+    entry: str
+    scenarios: int
+    rules: frozenset[str]
+
+
+@frozen
+class Measurement:
+    """All that was measured."""
+
+    catches: tuple[Catch, ...] = ()
+    floors: tuple[Floor, ...] = ()
+    alarms: tuple[Alarms, ...] = ()
+
+    @property
+    def misses(self) -> list[Catch]:
+        """The wrong ones that their own rule did not catch, and the guard that did not die at once."""
+        guards = {entry.name for entry in ENTRIES if entry.kind == "guard"}
+        return [
+            catch
+            for catch in self.catches
+            if catch.scenarios is None or (catch.task.entry in guards and catch.scenarios > AT_ONCE)
+        ]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing was missed or blamed, and no null one keeps a profile or passes a whole family."""
+        nothing_null = all(floor.profile is None and not floor.whole for floor in self.floors)
+        return nothing_null and not self.misses and not any(alarms.rules for alarms in self.alarms)
+
+
+class Caught(BaseException):
+    """Ends the state machine's drawing; no Exception, which Hypothesis would take for a failure to shrink."""
+
+
+def suite_of(entry: Entry, *rules: str) -> Suite:
+    """Put an entry under some rules, or under all that apply."""
+    implementation = entry.make()
+    description = implementation.describe()
+    chosen = [BY_ID[rule] for rule in rules] if rules else RULES
+    return Suite(implementation, description, applicable(chosen, description))
+
+
+def scenarios_of(task: Task, capabilities: frozenset[Capability]) -> Iterator[Scenario]:
+    """Give the scenarios of a check, saved ones first if they are asked for, but for the machines'."""
+    if task.saved:
+        yield from saved_scenarios(capabilities)
+    yield from generated_scenarios(capabilities, BUDGETS[task.budget].bursts, task.seed)
+
+
+def first_caught(suite: Suite, task: Task) -> tuple[int, Scenario | None]:
+    """Search until a scenario breaks the suite's rule: how many were run, and the one that does."""
+    run = 0
+    for scenario in () if task.machines else scenarios_of(task, suite.capabilities):
+        run += 1
+        if suite.judge(scenario)[1].findings:
+            return run, scenario
+    found: Scenario | None = None
+
+    def take(scenario: Scenario) -> None:
+        nonlocal run, found
+        run += 1
+        if suite.judge(scenario)[1].findings:
+            found = scenario
+            raise Caught
+
+    try:
+        examples = BY_MACHINES if task.machines else BUDGETS[task.budget].examples
+        explore(suite.capabilities, take, examples, task.seed, bursts=not task.machines)
+    except Caught:
+        pass
+    return run, found
+
+
+def measure_wrong(task: Task) -> Catch:
+    """Measure one wrong implementation with one seed."""
+    entry = BY_NAME[task.entry]
+    rule = BY_ID[entry.rule or ""]
+    suite = suite_of(entry, rule.id)
+    started = perf_counter()
+    run, found = first_caught(suite, task)
+    seconds = perf_counter() - started
+    if found is None:
+        every = suite_of(entry)
+        judged = (every.judge(scenario)[1] for scenario in islice(scenarios_of(task, suite.capabilities), 300))
+        broken = {finding.rule for judgement in judged for finding in judgement.findings}
+        return Catch(task, None, seconds, others=frozenset(r.id for r in broken if r.level is Level.MUST))
+    small = shrink(found, lambda scenario: suite.breaks(scenario, rule))
+    return Catch(task, run, seconds, operations_of(small))
+
+
+def operations_of(scenario: Scenario) -> int:
+    """Count the operations of a scenario; an append of n messages counts n."""
+    return sum(len(each.messages) if isinstance(each, Append) else 1 for each in scenario.operations)
+
+
+def measure_null(task: Task) -> Floor:
+    """Measure what a null implementation passes."""
+    entry = BY_NAME[task.entry]
+    report = check(entry.make(), Plan(task.budget, task.seed, saved=task.saved, shrinks=0))
+    musts = [verdict for verdict in report.verdicts if verdict.rule.level is Level.MUST]
+    passed = [verdict.rule for verdict in musts if verdict.verdict is Verdict.PASS]
+    families = {verdict.rule.family for verdict in musts}
+    whole = families - {verdict.rule.family for verdict in musts if verdict.verdict is not Verdict.PASS}
+    return Floor(entry.name, len(passed), len(musts), str(report.kept) if report.kept else None, tuple(sorted(whole)))
+
+
+def measure_right(task: Task) -> Alarms:
+    """Count how often a right implementation is blamed, or breaks off; the rules that do it."""
+    suite = suite_of(BY_NAME[task.entry])
+    run, blamed = 0, set[str]()
+    for scenario in scenarios_of(task, suite.capabilities):
+        run += 1
+        ran, judgement = suite.judge(scenario)
+        blamed |= {finding.rule.id for finding in judgement.findings}
+        blamed |= {ran.diagnosis.problem} if ran.diagnosis else set()
+    return Alarms(task.entry, run, frozenset(blamed))
+
+
+def measure(task: Task) -> Catch | Floor | Alarms:
+    """Measure one entry as its kind asks for."""
+    entry = BY_NAME[task.entry]
+    if entry.kind == "null":
+        return measure_null(task)
+    return measure_right(task) if entry.rule is None else measure_wrong(task)
+
+
+def tasks(
+    seeds: Iterable[int], budget: BudgetName, *, saved: bool, machines: bool, only: frozenset[str] = frozenset()
+) -> list[Task]:
+    """List what is to be measured: wrong ones with every seed, the others with the first."""
+    seeds = list(seeds)
+    listed: list[Task] = []
+    for entry in ENTRIES:
+        if only and entry.name not in only:
+            continue
+        if entry.rule is not None:
+            listed += [Task(entry.name, seed, budget, saved, machines) for seed in seeds]
+        elif not machines:
+            listed.append(Task(entry.name, seeds[0], budget, saved))
+    return listed
+
+
+def gathered(results: Sequence[Catch | Floor | Alarms]) -> Measurement:
+    """Put what was measured together."""
+    return Measurement(
+        tuple(result for result in results if isinstance(result, Catch)),
+        tuple(result for result in results if isinstance(result, Floor)),
+        tuple(result for result in results if isinstance(result, Alarms)),
+    )
+
+
+@frozen
+class Row:
+    """What all seeds say of one wrong implementation."""
+
+    entry: Entry
+    caught: int
+    seeds: int
+    scenarios: float
+    seconds: float
+    operations: float
+    others: frozenset[str]
+
+
+def rows(catches: Sequence[Catch]) -> list[Row]:
+    """Sum up each wrong implementation over its seeds; medians are of the seeds that caught it."""
+    listed = []
+    for name in dict.fromkeys(catch.task.entry for catch in catches):
+        own = [catch for catch in catches if catch.task.entry == name]
+        good = [catch for catch in own if catch.scenarios is not None]
+        listed.append(
+            Row(
+                BY_NAME[name],
+                len(good),
+                len(own),
+                median([catch.scenarios or 0 for catch in good] or [0]),
+                median([catch.seconds for catch in good] or [0]),
+                median([catch.operations for catch in good] or [0]),
+                frozenset[str]().union(*(catch.others for catch in own)),
+            )
+        )
+    return listed
