@@ -174,7 +174,8 @@ def raise_keep_recent(draft: Draft, by: int) -> None:
     grow(draft, 1)
     draft.step()
     raised = changed(draft.configuration, keep_recent=draft.configuration.keep_recent + by)
-    draft.configure(changed(raised, limit=draft.size() + 100))
+    room = 100 if raised.trigger.kind == "tokens" else 4
+    draft.configure(changed(raised, limit=draft.size() + room))
     draft.append(draft.speak("user"))
     draft.step()
 

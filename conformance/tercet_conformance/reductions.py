@@ -69,13 +69,22 @@ def without_units(scenario: Scenario, start: int, length: int) -> Iterator[Scena
     taken = [unit.operation for unit in units[start : start + length] if isinstance(unit.operation, Message)]
     kept = assemble(configuration, units[:start] + units[start + length :])
     unpaired = assemble(configuration, without_partners(units, start, length))
-    for candidate in (kept, unpaired) if unpaired != kept else (kept,):
+    candidates = [kept, *([unpaired] if unpaired != kept else [])]
+    if any(isinstance(unit.operation, Edit) for unit in units[start + length :]):
+        candidates += [with_edits_moved(candidate, length) for candidate in candidates]
+    for candidate in candidates:
         yield candidate
         if configuration.trigger.kind == "tokens":
             less = sum(size(message, configuration.token_counter, "code point") for message in taken)
             yield from lowered(candidate, less)
         for less in range(1, length + 1) if length <= 2 else {len(taken)} - {0}:
             yield from lowered(candidate, less)
+
+
+def with_edits_moved(scenario: Scenario, back: int) -> Scenario:
+    """Let edits touch messages so much earlier, as those do that follow what was taken away."""
+    moved = (evolve(o, first=max(0, o.first - back)) if isinstance(o, Edit) else o for o in scenario.operations)
+    return evolve(scenario, operations=tuple(moved))
 
 
 def lower(scenario: Scenario) -> Iterator[Scenario]:
