@@ -17,14 +17,23 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tercet_conformance import baseline as baselines
-from tercet_conformance.files import Saved, ScenarioFileError, read, write
+from tercet_conformance.files import Saved, ScenarioFileError, read, write, write_wholly
 from tercet_conformance.interface import Implementation
 from tercet_conformance.interrupts import watched
 from tercet_conformance.loading import LoadingError, load, near
 from tercet_conformance.replaying import CannotRun, replay
 from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, shown
 from tercet_conformance.reports import files as report_files
-from tercet_conformance.verdicts import EXIT_FAULT, EXIT_INTERRUPTED, EXIT_UNDECIDED, KnownFailure, Report
+from tercet_conformance.search import BudgetName
+from tercet_conformance.verdicts import (
+    EXIT_BROKEN,
+    EXIT_FAULT,
+    EXIT_INTERRUPTED,
+    EXIT_KEPT,
+    EXIT_UNDECIDED,
+    KnownFailure,
+    Report,
+)
 from tercet_spec.notation import NotationError, parse, scenario_of
 from tercet_spec.rules import BY_ID, RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
@@ -140,6 +149,15 @@ def writable_folder(_: click.Context, __: click.Parameter, folder: Path) -> Path
     if not os.access(existing, os.W_OK | os.X_OK):
         raise click.BadParameter(f"{existing} cannot be written to; name another folder")
     return folder
+
+
+def writable_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Take a file that can be written to."""
+    if path is not None:
+        if path.is_dir():
+            raise click.BadParameter(f"{path} is a folder; name a file")
+        writable_folder(context, parameter, path.parent)
+    return path
 
 
 def writable_reports(context: click.Context, parameter: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -331,6 +349,88 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("")
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+
+
+@tercet.command("selftest")
+@click.option("--power", type=click.IntRange(1, 1000), default=1, show_default=True, metavar="N", help="So many seeds.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The first of them.")
+@click.option(
+    "--budget",
+    type=click.Choice(["quick", "standard", "thorough"]),
+    default="standard",
+    show_default=True,
+    help="How many scenarios are run until a fault counts as missed.",
+)
+@click.option("--only", multiple=True, metavar="ENTRY", help="Measure this entry of the gallery only; again for more.")
+@click.option("--saved", is_flag=True, help="Run the scenarios that come with the suite first, as a check does.")
+@click.option(
+    "--table",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    callback=writable_file,
+    help="Write the table to this file, as Markdown; with saved scenarios, and by the machines alone, too.",
+)
+@click.option("--debug", is_flag=True, help="Show the suite's own tracebacks.")
+def selftest_command(
+    power: int, seed: int, budget: BudgetName, only: tuple[str, ...], saved: bool, table: Path | None, debug: bool
+) -> int:
+    """Check the check: what it catches of the wrong implementations in the gallery, and whom it blames.
+
+    A wrong one is caught where its own rule breaks. The null ones do nothing: what they pass is the floor
+    under every verdict. The right ones must never be blamed.
+
+    \b
+    tercet selftest                          all of the gallery, with one seed
+    tercet selftest --only cuts-anywhere     one entry of it
+    tercet selftest --power 30 --table power.md   thirty seeds, and the table as a file
+
+    \b
+    Ends with 0 all is caught and nothing right is blamed   1 a miss, a false alarm, or more than the floor
+              2 wrong usage                                 130 interrupted, after what was measured
+    """
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(gettempdir()) / "tercet-hypothesis"))
+    try:
+        from tercet_conformance import selftest
+    except ModuleNotFoundError as error:
+        if error.name != "hypothesis":
+            raise
+        raise click.UsageError("selftest needs Hypothesis; install it with: pip install 'tercet[check]'") from error
+    from tercet_conformance.gallery import BY_NAME
+    from tercet_conformance.selftest_tables import markdown, print_measurement
+
+    for name in only:
+        if name not in BY_NAME:
+            raise click.BadParameter(f"there is no entry {name!r}; {near(name, list(BY_NAME))}", param_hint="'--only'")
+
+    def run_all(*, with_saved: bool, machines: bool) -> tuple[selftest.Measurement, bool]:
+        tasks = selftest.tasks(
+            range(seed, seed + power),
+            budget,
+            saved=with_saved,
+            machines=machines,
+            only=frozenset(only),
+        )
+        results: list[selftest.Catch | selftest.Floor | selftest.Alarms] = []
+        try:
+            with progress_bar() as advance:
+                for result in selftest.measured(tasks, os.cpu_count() or 1):
+                    results.append(result)
+                    advance(tasks[len(results) - 1].entry, len(results), len(tasks))
+        except KeyboardInterrupt:
+            return selftest.gathered(results), True
+        return selftest.gathered(results), False
+
+    measured, interrupted = run_all(with_saved=saved, machines=False)
+    print_measurement(measured, output())
+    if interrupted:
+        return EXIT_INTERRUPTED
+    if table is not None:
+        others = [run_all(with_saved=True, machines=False), run_all(with_saved=False, machines=True)]
+        if any(broken_off for _, broken_off in others):
+            return EXIT_INTERRUPTED
+        command = f"tercet selftest --power {power} --table {table.name}"
+        write_wholly(markdown(measured, others[0][0], others[1][0], command), table)
+    return EXIT_KEPT if measured.is_good else EXIT_BROKEN
 
 
 @tercet.command("replay")

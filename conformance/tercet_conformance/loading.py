@@ -125,8 +125,9 @@ def description_problem(description: object) -> str | None:
         return f"character={description.character!r}; it is one of {', '.join(get_args(Character))}"
     if description.failed_compressor not in ("fails", "sends"):
         return f'failed_compressor={description.failed_compressor!r}; it is "fails" or "sends"'
-    if not isinstance(description.parts, bool):
-        return f"parts={described(description.parts)}; it is True or False"
+    for field in ("parts", "sets_aside"):
+        if not isinstance(value := getattr(description, field), bool):
+            return f"{field}={described(value)}; it is True or False"
     if not description.capabilities & {"message-trigger", "token-trigger"}:
         return "neither the capability message-trigger nor token-trigger; nothing can be asked of it without one"
     return None

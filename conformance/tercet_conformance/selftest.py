@@ -4,7 +4,9 @@ A wrong implementation counts as caught where its own rule breaks; a crash is no
 with the scenarios that a check of the same budget and seed would run.
 """
 
+import signal
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from statistics import median
 from time import perf_counter
@@ -24,8 +26,8 @@ from tercet_spec.vocabulary import Capability
 
 BY_MACHINES = 200
 """Examples in which the machines alone are to catch."""
-AT_ONCE = 10
-"""Scenarios within which the guard that must die dies."""
+AT_ONCE = 20
+"""Scenarios within which the guard that must die dies; the first ten are configurations that are refused."""
 
 
 @frozen
@@ -59,6 +61,7 @@ class Floor:
     """What a null implementation passes: so many of the MUSTs; ``whole`` families and a profile are a fault."""
 
     entry: str
+    says: str
     passed: int
     musts: int
     profile: str | None
@@ -172,7 +175,9 @@ def measure_null(task: Task) -> Floor:
     passed = [verdict.rule for verdict in musts if verdict.verdict is Verdict.PASS]
     families = {verdict.rule.family for verdict in musts}
     whole = families - {verdict.rule.family for verdict in musts if verdict.verdict is not Verdict.PASS}
-    return Floor(entry.name, len(passed), len(musts), str(report.kept) if report.kept else None, tuple(sorted(whole)))
+    return Floor(
+        entry.name, entry.says, len(passed), len(musts), str(report.kept) if report.kept else None, tuple(sorted(whole))
+    )
 
 
 def measure_right(task: Task) -> Alarms:
@@ -185,6 +190,24 @@ def measure_right(task: Task) -> Alarms:
         blamed |= {finding.rule.id for finding in judgement.findings}
         blamed |= {ran.diagnosis.problem} if ran.diagnosis else set()
     return Alarms(task.entry, run, frozenset(blamed))
+
+
+def measured(tasks: Sequence[Task], workers: int) -> Iterator[Catch | Floor | Alarms]:
+    """Measure on several processors, and give the results in order."""
+    if workers < 2:
+        yield from map(measure, tasks)
+        return
+    with ProcessPoolExecutor(workers, initializer=ignore_interrupts) as pool:
+        try:
+            yield from pool.map(measure, tasks, chunksize=2)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def ignore_interrupts() -> None:
+    """Leave Ctrl-C to the process that waits for the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def measure(task: Task) -> Catch | Floor | Alarms:

@@ -361,16 +361,6 @@ class KeepsEarlierKeys(Plain):
 
 
 @right
-class EditedUnawares(Plain):
-    """Is not told of what happens to its history: where its last covered message is gone, it starts anew."""
-
-    capabilities = CAPABILITIES - {"restores-key"}
-
-    def edit(self, history: Sequence[Message]) -> None:
-        self.history = list(history)
-
-
-@right
 class IdsOnce(Plain):
     """Gives no stored id twice, whatever became of the message that had it."""
 
@@ -381,3 +371,16 @@ class IdsOnce(Plain):
     def new_id(self, position: int) -> str:
         self.given += 1
         return f"once{self.given}"
+
+
+@right
+class EditedUnawares(IdsOnce):
+    """Is not told of what happens to its history: where its last covered message is gone, it starts anew.
+
+    It gives no id twice: under one that comes again its summary would stand for another message.
+    """
+
+    capabilities = CAPABILITIES - {"restores-key"}
+
+    def edit(self, history: Sequence[Message]) -> None:
+        self.history = list(history)
