@@ -233,12 +233,36 @@ def check(
         raise click.UsageError("check needs Hypothesis; install it with: pip install 'tercet[check]'") from error
     found = loaded(implementation, debug=debug)
     plan = Plan(budget=budget, seed=seed, only=only, saved=not no_saved, profile=profile)  # type: ignore[arg-type]
-    with redirect_stdout(sys.stderr), progress_bar() as advance:
-        report = check_implementation(found, plan, advance)
-    broken_off = {scenario: None for _, scenario in report.diagnoses if scenario is not None}
-    saved = {scenario: path for scenario in broken_off if (path := save_in(save, scenario))}
-    print_report(with_files(report, save), implementation, output(), debug=debug, saved=saved)
+
+    def publish(report: Report) -> None:
+        broken_off = {scenario: None for _, scenario in report.diagnoses if scenario is not None}
+        saved = {scenario: path for scenario in broken_off if (path := save_in(save, scenario))}
+        print_report(with_files(report, save), implementation, output(), debug=debug, saved=saved)
+
+    abandon = abandoned(publish)
+    try:
+        with redirect_stdout(sys.stderr), progress_bar() as advance:
+            report = check_implementation(found, plan, advance, abandon)
+    except LoadingError as error:
+        raise click.UsageError(shown(str(error))) from error
+    publish(report)
     return report.exit_code
+
+
+def abandoned(publish: Callable[[Report], None]) -> Callable[[Report], None]:
+    """Make what reports and ends the process where an implementation lets nobody end a call of it."""
+    stdout = sys.stdout
+
+    def abandon(report: Report) -> None:
+        try:
+            sys.stdout = stdout
+            Console(stderr=True).show_cursor()
+            publish(report)
+            stdout.flush()
+        finally:
+            os._exit(report.exit_code)
+
+    return abandon
 
 
 def with_files(report: Report, folder: Path) -> Report:
@@ -299,15 +323,22 @@ def replay_command(scenario: str, implementation: str, only: frozenset[str], deb
     rules = [rule for rule in RULES if not only or rule.id in only]
     rules.sort(key=lambda rule: rule.id != saved.rule)
     file = scenario if is_file(scenario) else None
+    asked = [rule.id for rule in rules if rule.id in only or rule.id == saved.rule]
+
+    def publish(report: Report) -> None:
+        print_replay(report, implementation, saved.scenario, output(), debug=debug, asked=asked)
+
+    abandon = abandoned(publish)
     try:
         found = loaded(implementation, debug=debug)
         with redirect_stdout(sys.stderr):
-            report = replay(found, saved.scenario, rules, file)
+            report = replay(found, saved.scenario, rules, file, abandon)
     except CannotRun as error:
         click.echo(f"{implementation}: {error}", err=True)
         return EXIT_UNDECIDED
-    asked = [rule.id for rule in rules if rule.id in only or rule.id == saved.rule]
-    print_replay(report, implementation, saved.scenario, output(), debug=debug, asked=asked)
+    except LoadingError as error:
+        raise click.UsageError(shown(str(error))) from error
+    publish(report)
     return report.exit_code
 
 

@@ -21,7 +21,12 @@ def described(value: object) -> str:
         written = repr(value)
     except Exception as error:
         return f"a {type(value).__name__} whose repr raises {type(error).__name__}"
-    return written if len(written) <= 80 else f"{written[:77]}..."
+    return shortened(written, 80)
+
+
+def shortened(text: str, most: int = 1000) -> str:
+    """Leave out the end of a long text."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def kind_of(value: object) -> str:

@@ -42,7 +42,7 @@ MEANINGS = {
     EXIT_KEPT: "every applicable MUST is kept",
     EXIT_BROKEN: "a MUST is broken",
     EXIT_UNDECIDED: "a MUST could not be decided, or the asked profile is not wholly applicable",
-    EXIT_FAULT: "the implementation or its adapter crashed, or gave what cannot be read",
+    EXIT_FAULT: "the implementation or its adapter crashed, hung, or gave what cannot be read",
     EXIT_INTERRUPTED: "interrupted; this is what was found until then",
 }
 LEGEND = {"|": "the cut", "~": "covered by the summary", "^": "at fault"}
@@ -160,6 +160,8 @@ def print_broken(verdict: RuleVerdict, printer: Printer, name: str | None = None
         if said != (said := (violation.expected, violation.seen)):
             printer.line("     expected  ", (shown(violation.expected), "green"))
             printer.line("     seen      ", (shown(violation.seen), "red"))
+        if example.seen_once:
+            printer.line("     once only  run again, this did not break the rule")
         if example.saved:
             printer.line("     saved     ", shown(example.saved))
     example = verdict.counterexamples[0]
@@ -235,7 +237,8 @@ def print_diagnoses(
     printer.line(("What went wrong beside the rules", "bold yellow"))
     for diagnosis, scenario in diagnoses:
         printer.line()
-        printer.line("  ", (shown(diagnosis.operation), "bold"))
+        times = f", {counted(diagnosis.times, 'time')} alike" if diagnosis.times > 1 else ""
+        printer.line("  ", (shown(diagnosis.operation), "bold"), times)
         printer.paragraph(diagnosis.problem, "    ")
         if scenario is not None:
             line, nearly = in_notation(scenario)

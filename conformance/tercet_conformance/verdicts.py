@@ -32,11 +32,15 @@ INCOMPLETE = frozenset({Profile.DURABLE})
 
 @frozen
 class Counterexample:
-    """A scenario that breaks a rule, its first finding, and the file that it was saved in."""
+    """A scenario that breaks a rule, its first finding, and the file that it was saved in.
+
+    One that was ``seen_once`` broke the rule when it was found, and not when it was run again.
+    """
 
     scenario: Scenario
     finding: Finding
     saved: str | None = None
+    seen_once: bool = False
 
 
 @frozen
