@@ -90,6 +90,7 @@ def check_within(
         later = tuple(rule for rule in applicable(rules, slower) if rule not in fast.rules)
         roads.append((Suite(whole, slower, later, limits), Sightings()))
     diagnoses: list[tuple[Diagnosis, Scenario | None]] = []
+    endings: list[tuple[Diagnosis, Scenario | None]] = []
     verdicts: dict[str, RuleVerdict] = {}
     interrupted = False
 
@@ -100,7 +101,12 @@ def check_within(
                 verdicts.get(rule.id) or RuleVerdict(rule, Verdict.NOT_APPLICABLE, reason=missing(rule, roads))
                 for rule in rules
             ),
-            diagnoses=(*diagnoses, *(each for _, sightings in roads for each in sightings.diagnoses), *late(limits)),
+            diagnoses=(
+                *diagnoses,
+                *(each for _, sightings in roads for each in sightings.diagnoses),
+                *late(limits),
+                *endings,
+            ),
             scenarios=sum(sightings.scenarios for _, sightings in roads),
             unsupported=sum(sightings.unsupported for _, sightings in roads),
             steps=sum(sightings.steps for _, sightings in roads),
@@ -113,12 +119,17 @@ def check_within(
 
     def give_up() -> None:
         stuck = Diagnosis(limits.operation, f"{limits.problem()}, and lets nobody end it", is_hang=True)
-        diagnoses.append((stuck, limits.scenario))
+        endings.append((stuck, limits.scenario))
+        cut_short()
         for suite, sightings in roads:
             for rule in suite.rules:
                 verdicts.setdefault(rule.id, decide(suite, rule, sightings, progress, None))
         if abandon is not None:
             abandon(report())
+
+    def cut_short() -> None:
+        for _, sightings in roads:
+            sightings.is_cut_short = True
 
     limits.abandon = give_up
     try:
@@ -130,7 +141,8 @@ def check_within(
         interrupted = True
     except GivenUp:
         problem = f"the search ends here, since {MOST_HANGS} scenarios hung; rules that were not reached are not judged"
-        diagnoses.append((Diagnosis("the search", problem), None))
+        endings.append((Diagnosis("the search", problem), None))
+        cut_short()
     limits.hangs = 0
     shrinks = INTERRUPTED_SHRINKS if interrupted else MOST_SHRINKS
     for suite, sightings in roads:
@@ -243,7 +255,7 @@ def decide(suite: Suite, rule: AnyRule, sightings: Sightings, progress: Progress
     if not seldom:
         return RuleVerdict(rule, Verdict.PASS, reached)
     reason = "seldom reached: " + "; ".join(seldom)
-    if sightings.diagnoses:
+    if sightings.diagnoses or sightings.is_cut_short:
         return RuleVerdict(rule, Verdict.COULD_NOT_RUN, reached, reason=f"{reason}; runs were broken off")
     if sightings.broken:
         return RuleVerdict(rule, Verdict.BLOCKED, reached, reason=f"{reason}; broken: {', '.join(sightings.broken)}")

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import gettempdir
@@ -241,12 +241,19 @@ def check(
 
     abandon = abandoned(publish)
     try:
-        with redirect_stdout(sys.stderr), progress_bar() as advance:
+        with own_streams(), progress_bar() as advance:
             report = check_implementation(found, plan, advance, abandon)
     except LoadingError as error:
         raise click.UsageError(shown(str(error))) from error
     publish(report)
     return report.exit_code
+
+
+@contextmanager
+def own_streams() -> Iterator[None]:
+    """Let an implementation print to stderr; whatever it puts in the streams' place, they are ours again."""
+    with redirect_stderr(sys.stderr), redirect_stdout(sys.stderr):
+        yield
 
 
 def abandoned(publish: Callable[[Report], None]) -> Callable[[Report], None]:
@@ -331,7 +338,7 @@ def replay_command(scenario: str, implementation: str, only: frozenset[str], deb
     abandon = abandoned(publish)
     try:
         found = loaded(implementation, debug=debug)
-        with redirect_stdout(sys.stderr):
+        with own_streams():
             report = replay(found, saved.scenario, rules, file, abandon)
     except CannotRun as error:
         click.echo(f"{implementation}: {error}", err=True)

@@ -1,7 +1,7 @@
 """Stands between the suite and a session: says what is called, when the host may be, and that nothing is awaited."""
 
 from collections.abc import Callable
-from inspect import isawaitable, iscoroutine
+from inspect import iscoroutine
 from typing import Any, Protocol
 
 from tercet_conformance.garbage import Garbage
@@ -46,7 +46,7 @@ class Guarded:
 
 def settled(returned: Any, name: str) -> Any:
     """Take what a call returned; raises Garbage where it is still to be awaited."""
-    if returned is None or not isawaitable(returned):
+    if not hasattr(type(returned), "__await__"):
         return returned
     what = type(returned).__name__
     if iscoroutine(returned):

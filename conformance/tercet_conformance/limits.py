@@ -52,12 +52,13 @@ class Limits:
         self.hangs = 0
         self.late: dict[str, Scenario] = {}
         self.scenario: Scenario | None = None
-        self.operation = self.what = self.place = ""
+        self.operation = self.what = self.hung = self.place = ""
         self.deadline: float | None = None
         self.raised = 0
         self.tracer: Any = None
         self.lock = Lock()
         self.depth = 0
+        self.one = Call(self)
 
     def __enter__(self) -> Self:
         self.depth += 1
@@ -82,11 +83,12 @@ class Limits:
     def call(self, what: str) -> "Call":
         """Limit what is done in this context; raises Overdue if it took too long, whatever it raised itself."""
         self.operation = self.what = what
-        return Call(self)
+        return self.one
 
     def problem(self) -> str:
         """Say what hangs."""
-        return f"hangs: {self.what} took longer than {self.seconds:g} s{self.place}"
+        what, place = (self.hung, self.place) if self.raised else (self.operation, "")
+        return f"hangs: {what} took longer than {self.seconds:g} s{place}"
 
     def is_overdue(self) -> bool:
         """Tell whether the call that is under way takes too long."""
@@ -106,7 +108,7 @@ class Limits:
                     self.deadline = None  # a person looks at it
                     continue
                 if not self.raised:
-                    self.place = place_of(frames)
+                    self.hung, self.place = self.what, place_of(frames)
                 self.raised += 1
                 self.break_off()
                 pause = GAP
@@ -148,8 +150,6 @@ class Limits:
         """End a call: nothing is raised any more."""
         with self.lock:
             self.deadline = None
-            if self.raised:
-                raise_in(self.thread, None)
         if self.tracer is not None:
             sys.settrace(*self.tracer)
             self.tracer = None
@@ -160,22 +160,28 @@ class Call:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        self.last = 0.0
 
     def __enter__(self) -> None:
-        self.limits.raised, self.limits.place = 0, ""
-        self.begun = monotonic()
-        self.limits.deadline = self.begun + self.limits.seconds
+        limits = self.limits
+        limits.raised = 0
+        self.last = limits.deadline = monotonic() + limits.seconds
 
-    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         is_debugged = self.limits.deadline is None
         while True:
             try:
                 self.limits.end()
+                for _ in range(3):
+                    pass  # what was raised for this thread, and is still to come, comes here
                 break
-            except Overdue:  # raised before a bytecode of this
+            except Overdue:
                 continue
-        is_late = self.limits.raised > 0 or monotonic() - self.begun > self.limits.seconds
-        if is_late and not is_debugged and not (error is not None and is_persons(error)):
+        if (
+            (self.limits.raised or monotonic() > self.last)
+            and not is_debugged
+            and not (error is not None and is_persons(error))
+        ):
             if isinstance(error, Overdue) and error.args:
                 return
             raise Overdue(self.limits.problem()) from error
@@ -188,12 +194,14 @@ def is_free() -> bool:
     return signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
-def raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise an error before the next bytecode of a thread; None takes one back that was not raised yet."""
+def raise_in(thread: int, error: type[BaseException]) -> None:
+    """Raise an error before the next bytecode of a thread.
+
+    It is not taken back, which would leave the interpreter looking for it for ever.
+    """
     import ctypes  # is needed where something hangs only
 
-    raised = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 def frames_of(frame: FrameType | None) -> Iterator[FrameType]:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from tercet_conformance.drawing import Drawing, draw
 from tercet_conformance.driver import Diagnosis
+from tercet_conformance.garbage import shortened
 from tercet_conformance.verdicts import (
     EXIT_BROKEN,
     EXIT_FAULT,
@@ -247,7 +248,7 @@ def print_diagnoses(
                 printer.line("    To see it again: ", (shown(command), "bold"))
         if debug:
             for each in diagnosis.detail.rstrip().splitlines():
-                printer.line("    ", (shown(each), "dim"))
+                printer.line("    ", (shown(shortened(each)), "dim"))
     if not debug and any(diagnosis.raised for diagnosis, _ in diagnoses):
         printer.line()
         printer.line("  ", ("--debug shows where each was raised", "dim"))

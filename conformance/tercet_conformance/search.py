@@ -61,7 +61,7 @@ class Sightings:
     """What was seen in a search.
 
     ``first`` has the finding itself for the first scenario that broke each rule, and ``unsteady`` the
-    scenarios that broke it, and not when they were run again.
+    scenarios that broke it, and not when they were run again. A search is cut short by what hangs.
     """
 
     scenarios: int = 0
@@ -72,6 +72,7 @@ class Sightings:
     unsteady: dict[str, tuple[Scenario, ...]] = Factory(dict)
     diagnoses: list[tuple[Diagnosis, Scenario]] = Factory(list)
     unsupported: int = 0
+    is_cut_short: bool = False
 
     def take(self, scenario: Scenario, ran: Run, judgement: Judgement) -> None:
         """Keep what is worth keeping of one run."""

@@ -18,15 +18,17 @@ class Entry:
     """One implementation of the gallery.
 
     A wrong one has a ``rule``, the id of the rule that must catch it, and a ``report`` where its fault
-    is that of a public bug report; a right one has none. ``says`` is what it does.
+    is that of a public bug report; a right one has none. ``says`` is what it does. A hostile one has a
+    ``diagnosis``, what must be said of it.
     """
 
     name: str
-    kind: Literal["wrong", "right"]
+    kind: Literal["wrong", "right", "hostile"]
     rule: str | None
     report: str
     says: str
     make: Callable[[], Implementation]
+    diagnosis: str = ""
 
 
 ENTERED: list[Entry] = []
@@ -42,7 +44,7 @@ def right(thread: Thread) -> Thread:
     return enter(thread, "right", None, "")
 
 
-def enter(thread: Thread, kind: Literal["wrong", "right"], rule: str | None, report: str) -> Thread:
+def enter(thread: Thread, kind: Literal["wrong", "right", "hostile"], rule: str | None, report: str) -> Thread:
     """Enter a class of threads, under its name in small letters."""
     name = re.sub(r"(?<!^)(?=[A-Z])", "-", thread.__name__).lower()
     says = (thread.__doc__ or "").partition("\n")[0]
