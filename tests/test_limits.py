@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -176,18 +176,21 @@ def test_what_handles_errors_does_not_see_it() -> None:
     assert seen == []
 
 
-def test_a_call_that_was_late_hangs_though_nothing_could_be_raised() -> None:
-    pulse = signal.pthread_sigmask
+def test_a_call_that_was_late_hangs_though_nothing_was_raised() -> None:
+    class Blind(Limits):
+        def watch(self) -> None:
+            self.ended.wait()
 
-    def deaf() -> None:
-        pulse(signal.SIG_BLOCK, {signal.SIGALRM})
-        time.sleep(2 * LIMIT)
+    late = step_around(lambda: time.sleep(2 * LIMIT))
+    assert "took longer than 0.1 s" in problem(run(late, late.describe(), scenario(), Blind(LIMIT)))
 
-    try:
-        assert "hangs: step took longer" in problem(driven(step_around(deaf)))
-    finally:
-        with Limits():
-            pulse(signal.SIG_UNBLOCK, {signal.SIGALRM})
+
+def test_another_error_that_comes_of_it_does_not_hide_it() -> None:
+    def fail(*_: object) -> Any:
+        swallow()
+        raise ValueError("no time")
+
+    assert "hangs: append took longer than 0.1 s" in problem(driven(overriding("append", fail)))
 
 
 def test_what_takes_its_time_is_no_hang() -> None:
@@ -249,14 +252,15 @@ def test_a_person_who_looks_with_a_debugger_is_not_broken_off() -> None:
     assert driven(step_around(lambda: stop["interaction"](5 * LIMIT)), "limit 9 keep 1: u").diagnosis is None
 
 
-def test_ctrl_c_in_a_call_that_hangs_is_the_persons() -> None:
+@pytest.mark.parametrize("watching", [interrupts.watched, nullcontext])
+def test_ctrl_c_in_a_call_that_hangs_is_the_persons(watching: Any) -> None:
     def press_and_hang() -> None:
         try:
             os.kill(os.getpid(), signal.SIGINT)
         finally:
             swallow()
 
-    with interrupts.watched(), pytest.raises(KeyboardInterrupt):
+    with watching(), pytest.raises(KeyboardInterrupt):
         driven(step_around(press_and_hang))
 
 
@@ -303,6 +307,27 @@ def test_a_rule_that_broke_before_is_reported_though_shrinking_hangs() -> None:
         1,
         False,
     )
+
+
+def test_a_search_that_ended_early_still_shrinks_what_it_found() -> None:
+    opened = count()
+
+    class Seldom(Changed):
+        def open(self, configuration: Configuration, host: Host) -> Any:
+            if next(opened) in (50, 55, 60):
+                time.sleep(FOREVER)
+            return super().open(configuration, host)
+
+    report = check(Seldom(Dropping), QUICK)
+    (broken,) = (each for each in report.verdicts if each.rule.id == "send.system-first")
+    assert [len(each.scenario.operations) for each in broken.counterexamples] == [1]
+    assert any("the search ends here" in diagnosis.problem for diagnosis, _ in report.diagnoses)
+
+
+def test_rules_that_a_search_did_not_come_to_could_not_run() -> None:
+    hanging = evolve(step_around(sleep), whole=Passing, fewer=frozenset({"model-step", "suspend"}))
+    report = check(hanging, evolve(QUICK, only=frozenset({"key.commits-with-step"})))
+    assert [each.verdict for each in report.verdicts] == [Verdict.COULD_NOT_RUN]
 
 
 COMMAND = f"""
@@ -374,6 +399,26 @@ def test_the_host_is_asked_within_step_only(operation: str) -> None:
         return getattr(self.inner, operation)(*given)
 
     ran = driven(Changed(type("Early", (Asking,), {operation: ask})))
+    assert "host.answer was called when no step was under way" in problem(ran)
+
+
+def test_the_host_is_not_asked_when_a_session_is_opened() -> None:
+    class Opening(Changed):
+        def open(self, configuration: Configuration, host: Host) -> Any:
+            host.answer([])
+            return super().open(configuration, host)
+
+    assert "host.answer was called when no step was under way" in problem(driven(Opening()))
+
+
+def test_that_it_was_asked_is_said_though_the_error_was_swallowed_and_no_step_came_after() -> None:
+    def ask(self: Asking, configuration: Configuration) -> None:
+        with suppress(Exception):
+            self.ask()
+
+    quiet = Changed(type("Quiet", (Asking,), {"configure": ask}))
+    whole = scenario("limit 3 keep 1: u step configure[limit 4]")
+    ran = run(quiet, quiet.describe(), evolve(whole, operations=whole.operations[:-1]))
     assert "host.answer was called when no step was under way" in problem(ran)
 
 
@@ -498,6 +543,18 @@ def test_what_is_done_may_not_be_drawn() -> None:
     report = check(Changed(Drawing), evolve(QUICK, only=frozenset({"send.system-first"}), limit=10))
     assert any("answers differently each time" in each.problem for each, _ in report.diagnoses)
     assert report.exit_code == 1
+
+
+def test_what_is_drawn_is_found_though_it_breaks_no_rule() -> None:
+    steps = count()
+
+    class Drawing(Passing):
+        def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+            return self.inner.step(system if next(steps) % 3 else None, notes, pending)
+
+    report = check(Changed(Drawing), evolve(QUICK, only=frozenset({"config.keep-recent"}), limit=10))
+    assert [each.operation for each, _ in report.diagnoses] == ["the same again"]
+    assert report.exit_code == 4
 
 
 def test_what_broke_once_and_not_again_is_said_so() -> None:

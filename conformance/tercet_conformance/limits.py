@@ -177,11 +177,9 @@ class Call:
                 break
             except Overdue:
                 continue
-        if (
-            (self.limits.raised or monotonic() > self.last)
-            and not is_debugged
-            and not (error is not None and is_persons(error))
-        ):
+        is_late = self.limits.raised > 0 or monotonic() > self.last
+        is_pressed = error is not None and is_persons(error)
+        if is_late and not is_debugged and not is_pressed:
             if isinstance(error, Overdue) and error.args:
                 return
             raise Overdue(self.limits.problem()) from error
