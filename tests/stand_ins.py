@@ -1,7 +1,10 @@
 """Implementations that stand in for others' in tests: the reference, with one thing of a session changed."""
 
+import ctypes
+import threading
 import time
 from collections.abc import Collection, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +152,54 @@ def failing() -> Changed:
 
 
 NOT_CALLABLE = 3
+
+
+class Stuck(Passing):
+    """Never ends a step, and swallows what would end it twice over."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        while True:
+            try:
+                try:
+                    time.sleep(60)
+                except BaseException:
+                    continue
+            except BaseException:
+                continue
+
+
+def stuck() -> Changed:
+    """A factory, to be named as ``stand_ins:stuck``."""
+    return Changed(Stuck)
+
+
+class Locked(Dropping):
+    """Waits for ever in C in the sixtieth step with a system prompt, where no signal wakes it."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        if system is not None and next(LOCKED_STEPS) == 60:
+            mutex = ctypes.create_string_buffer(64)
+            for _ in range(2):
+                ctypes.CDLL(None).pthread_mutex_lock(mutex)
+        return super().step(system, notes, pending)
+
+
+LOCKED_STEPS = count()
+
+
+def locked() -> Changed:
+    """A factory, to be named as ``stand_ins:locked``."""
+    return Changed(Locked)
+
+
+class Lingering(Dropping):
+    """Leaves a thread behind that never ends."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        threading.Thread(target=threading.Event().wait).start()
+        return super().step(system, notes, pending)
+
+
+def lingering() -> Changed:
+    """A factory, to be named as ``stand_ins:lingering``."""
+    return Changed(Lingering)

@@ -280,7 +280,7 @@ def test_an_interrupted_check_calls_no_entry_stale() -> None:
     def interrupt(what: str, done: int, total: int) -> None:
         nonlocal ran
         ran += 1
-        if ran == 60:
+        if ran == 400:
             raise KeyboardInterrupt
 
     entries = [evolve(KNOWN, rule=rule) for rule in (RULE, "config.keep-recent", "cut.pairs")]

@@ -50,7 +50,7 @@ def test_the_reference_is_checked_by_default(folder: Path) -> None:
     done = run("check", "--budget", "quick")
     assert done.returncode == 0
     assert all(f" {rule.id} " in done.stdout for rule in RULES)
-    assert "profile kept: exact" in done.stdout
+    assert "profile kept: durable" in done.stdout
     assert done.stderr == ""
     assert list(folder.iterdir()) == []
 

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import gettempdir
@@ -303,18 +303,51 @@ def check(
         raise click.UsageError("check needs Hypothesis; install it with: pip install 'tercet[check]'") from error
     found = loaded(implementation, debug=debug)
     plan = Plan(budget=budget, seed=seed, only=only, saved=not no_saved, profile=profile)  # type: ignore[arg-type]
-    with redirect_stdout(sys.stderr), progress_bar() as advance:
-        report = baselines.apply(baseline, check_implementation(found, plan, advance))
-    broken_off = {scenario: None for _, scenario in report.diagnoses if scenario is not None}
-    saved = {scenario: path for scenario in broken_off if (path := save_in(save, scenario))}
-    report = with_files(report, save)
-    print_report(report, implementation, output(), debug=debug, saved=saved)
-    for file in reports:
-        try:
-            report_files.write(report, file, implementation, saved)
-        except OSError as error:
-            click.echo(f"no report in {shown(str(file))}: {shown(error.strerror or str(error))}", err=True)
+
+    def publish(report: Report) -> Report:
+        report = with_files(baselines.apply(baseline, report), save)
+        broken_off = {scenario: None for _, scenario in report.diagnoses if scenario is not None}
+        saved = {scenario: path for scenario in broken_off if (path := save_in(save, scenario))}
+        print_report(report, implementation, output(), debug=debug, saved=saved)
+        for file in reports:
+            try:
+                report_files.write(report, file, implementation, saved)
+            except OSError as error:
+                click.echo(f"no report in {shown(str(file))}: {shown(error.strerror or str(error))}", err=True)
+        return report
+
+    abandon = abandoned(publish)
+    try:
+        with own_streams(), progress_bar() as advance:
+            report = check_implementation(found, plan, advance, abandon)
+    except LoadingError as error:
+        raise click.UsageError(shown(str(error))) from error
+    report = publish(report)
     return report.exit_code
+
+
+@contextmanager
+def own_streams() -> Iterator[None]:
+    """Let an implementation print to stderr; whatever it puts in the streams' place, they are ours again."""
+    with redirect_stderr(sys.stderr), redirect_stdout(sys.stderr):
+        yield
+
+
+def abandoned(publish: Callable[[Report], Report]) -> Callable[[Report], None]:
+    """Make what reports and ends the process where an implementation lets nobody end a call of it."""
+    stdout = sys.stdout
+
+    def abandon(report: Report) -> None:
+        code = report.exit_code
+        try:
+            sys.stdout = stdout
+            Console(stderr=True).show_cursor()
+            code = publish(report).exit_code
+            stdout.flush()
+        finally:
+            os._exit(code)
+
+    return abandon
 
 
 def with_files(report: Report, folder: Path) -> Report:
@@ -457,15 +490,23 @@ def replay_command(scenario: str, implementation: str, only: frozenset[str], deb
     rules = [rule for rule in RULES if not only or rule.id in only]
     rules.sort(key=lambda rule: rule.id != saved.rule)
     file = scenario if is_file(scenario) else None
+    asked = [rule.id for rule in rules if rule.id in only or rule.id == saved.rule]
+
+    def publish(report: Report) -> Report:
+        print_replay(report, implementation, saved.scenario, output(), debug=debug, asked=asked)
+        return report
+
+    abandon = abandoned(publish)
     try:
         found = loaded(implementation, debug=debug)
-        with redirect_stdout(sys.stderr):
-            report = replay(found, saved.scenario, rules, file)
+        with own_streams():
+            report = replay(found, saved.scenario, rules, file, abandon)
     except CannotRun as error:
         click.echo(f"{implementation}: {error}", err=True)
         return EXIT_UNDECIDED
-    asked = [rule.id for rule in rules if rule.id in only or rule.id == saved.rule]
-    print_replay(report, implementation, saved.scenario, output(), debug=debug, asked=asked)
+    except LoadingError as error:
+        raise click.UsageError(shown(str(error))) from error
+    publish(report)
     return report.exit_code
 
 

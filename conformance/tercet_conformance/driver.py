@@ -1,6 +1,6 @@
 """Runs a scenario against an implementation and records its trace."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from traceback import TracebackException
 from typing import Any, NoReturn
@@ -18,7 +18,9 @@ from tercet_conformance.garbage import (
     as_state,
     as_step_end,
     described,
+    shortened,
 )
+from tercet_conformance.guard import Guarded, settled
 from tercet_conformance.interface import (
     Cancelled,
     CompressorFailed,
@@ -31,6 +33,7 @@ from tercet_conformance.interface import (
     Suspended,
     Unsupported,
 )
+from tercet_conformance.limits import Limits, Overdue
 from tercet_spec import scenarios, trace
 from tercet_spec.scenarios import (
     OPERATIONS,
@@ -55,11 +58,13 @@ NAMES = {kind: name for name, kind in OPERATIONS.items()}
 
 @frozen
 class Diagnosis:
-    """What went wrong that is no rule's violation: where, and what was seen."""
+    """What went wrong that is no rule's violation: where, what was seen, and how many times, differing in details."""
 
     operation: str
     problem: str
     raised: TracebackException | None = field(default=None, eq=False, repr=False)
+    is_hang: bool = False
+    times: int = 1
 
     @property
     def detail(self) -> str:
@@ -82,7 +87,14 @@ class Run:
 
 
 class ScriptedHost:
-    """Plays the compressor and the model by a scenario's script, and records every call."""
+    """Plays the compressor and the model by a scenario's script, and records every call.
+
+    It is one run's own, and in a run it answers only while a step is under way: what a step leaves
+    behind must not be taken for a part of a later one. ``tell`` is told of what is refused after the run.
+    """
+
+    is_asked = True
+    tell: Callable[[str], object] | None = None
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -124,6 +136,8 @@ class ScriptedHost:
 
     def accepted(self, messages: object, what: str) -> tuple[Message, ...]:
         """Take what the implementation hands over; it is told at once where that cannot be read."""
+        if not self.is_asked:
+            self.refuse(Garbage(f"{what} was called when no step was under way; it is called within step only"))
         try:
             return as_messages(messages, f"{what} was given")
         except Garbage as garbage:
@@ -132,6 +146,8 @@ class ScriptedHost:
     def refuse(self, garbage: Garbage) -> NoReturn:
         """Remember what cannot be read, in case the implementation swallows the error."""
         self.garbage = garbage
+        if self.tell is not None:
+            self.tell(str(garbage))
         raise garbage
 
     def weight(self) -> int:
@@ -146,33 +162,47 @@ class ScriptedHost:
         raise Suspended if failure == "suspended" else error
 
 
-def run(implementation: Implementation, description: Description, scenario: Scenario) -> Run:
+def run(
+    implementation: Implementation, description: Description, scenario: Scenario, limits: Limits | None = None
+) -> Run:
     """Run a scenario; whatever the implementation raises ends it with a diagnosis, never this call.
 
     Only a person's Ctrl-C passes through.
     """
+    with limits or Limits() as kept:
+        return run_within(kept, implementation, description, scenario)
+
+
+def run_within(limits: Limits, implementation: Implementation, description: Description, scenario: Scenario) -> Run:
+    """Run a scenario, each operation within the limits."""
     interrupts.forget()
+    limits.scenario = scenario
     host = ScriptedHost()
+    host.is_asked = False
     diagnosis = unsupported = None
     session: FullSession | None = None
     operation = "open"
     try:
         try:
             configuration: Configuration = copied(scenario.configuration)
-            session = as_session(implementation.open(configuration, host), description.capabilities)
+            with limits.call("open"):
+                opened = settled(implementation.open(configuration, host), "open")
+                session = Guarded(as_session(opened, description.capabilities), host, limits)
         except Refused as refused:
             host.events.append(trace.Refused(scenario.configuration, as_problems(refused.problems)))
             return Run(Trace(description, tuple(host.events)))
-        unchanged(configuration, scenario.configuration)
-        host.events.append(Opened(scenario.configuration, as_state(session.state()).warnings))
+        with limits.call(operation):
+            unchanged(configuration, scenario.configuration)
+            host.events.append(Opened(scenario.configuration, as_state(session.state()).warnings))
         performance = Performance(session, host)
         for number, step in enumerate(scenario.operations, 1):
             operation = f"operation {number} ({NAMES[type(step)]})"
-            diagnosis = performance.perform(step, operation)
+            with limits.call(operation):
+                diagnosis = performance.perform(step, operation)
             if diagnosis:
                 break
     except Unsupported as error:
-        unsupported = str(error.reason) or "no reason was given"
+        unsupported = text_of(error.reason) or "no reason was given"
     except BaseException as error:  # asyncio's CancelledError and a panic in Rust are no Exception
         if interrupts.is_persons(error):
             with suppress(Exception):
@@ -180,11 +210,15 @@ def run(implementation: Implementation, description: Description, scenario: Scen
             raise
         diagnosis = broken_off(operation, error)
     try:
-        close(session)
+        with limits.call("close"):
+            close(session)
     except BaseException as error:
         if interrupts.is_persons(error):
             raise
         diagnosis = diagnosis or broken_off("close", error)
+    host.tell = lambda problem: limits.late.setdefault(problem, scenario)
+    if host.garbage is not None and diagnosis is None:
+        diagnosis = Diagnosis(operation, str(host.garbage))
     interrupts.raise_swallowed()
     return Run(Trace(description, tuple(host.events)), diagnosis, unsupported)
 
@@ -225,17 +259,22 @@ def broken_off(operation: str, error: BaseException) -> Diagnosis:
     """Say what an operation raised, or handed over that cannot be read."""
     raised = TracebackException.from_exception(error, lookup_lines=False)
     error.with_traceback(None)  # one that is raised again and again would carry an ever longer one
-    return Diagnosis(operation, str(error) if isinstance(error, Garbage) else f"raised {said(error)}", raised)
+    problem = str(error) if isinstance(error, Garbage | Overdue) else f"raised {said(error)}"
+    return Diagnosis(operation, shortened(problem), raised, isinstance(error, Overdue))
 
 
 def said(error: BaseException) -> str:
     """Say what an error is, and what it says, even if it cannot say it."""
-    name = type(error).__name__
-    try:
-        text = str(error)
-    except Exception as second:
-        return f"{name}, whose text cannot be had: that raised {type(second).__name__}"
+    name, text = type(error).__name__, text_of(error)
     return f"{name}: {text}" if text else name
+
+
+def text_of(value: object) -> str:
+    """Write what an implementation made as a text, even if it cannot be written."""
+    try:
+        return str(value)
+    except Exception as error:
+        return f"its text cannot be had: that raised {type(error).__name__}"
 
 
 def close(session: Session | None) -> None:

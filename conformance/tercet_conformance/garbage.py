@@ -9,6 +9,8 @@ from tercet_spec.vocabulary import Message, Role, State, Summary, ToolCall
 
 ROLES = get_args(Role)
 OUTCOMES = get_args(Outcome)
+LONGEST = 4_000_000
+"""The longest text that a message may hold, which is more than is ever scripted: it is judged in a moment."""
 
 
 class Garbage(Exception):
@@ -21,7 +23,12 @@ def described(value: object) -> str:
         written = repr(value)
     except Exception as error:
         return f"a {type(value).__name__} whose repr raises {type(error).__name__}"
-    return written if len(written) <= 80 else f"{written[:77]}..."
+    return shortened(written, 80)
+
+
+def shortened(text: str, most: int = 1000) -> str:
+    """Leave out the end of a long text."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def kind_of(value: object) -> str:
@@ -42,6 +49,9 @@ def message_problem(message: object) -> str | None:
         return f"a message of role {message.role!r}; it is one of {', '.join(ROLES)}"
     if not isinstance(message.content, str):
         return f"a message with content {described(message.content)}; it is a text"
+    if len(message.content) > LONGEST:
+        longest = f"{len(message.content)} characters; the longest that is read has {LONGEST}"
+        return f"a message with a content of {longest}"
     if not (isinstance(message.calls, tuple) and all(isinstance(call, ToolCall) for call in message.calls)):
         return f"a message with calls {described(message.calls)}; they are a tuple of ToolCall"
     if not all(

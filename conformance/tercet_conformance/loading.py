@@ -9,9 +9,11 @@ from typing import Any, get_args
 from attrs import frozen
 
 from tercet_conformance.driver import said
-from tercet_conformance.garbage import described, kind_of
+from tercet_conformance.garbage import Garbage, described, kind_of, shortened
+from tercet_conformance.guard import settled
 from tercet_conformance.interface import Implementation
 from tercet_conformance.interrupts import is_persons
+from tercet_conformance.limits import Limits, Overdue
 from tercet_spec.vocabulary import Capability, Character, Description
 
 BUNDLED: Mapping[str, tuple[str, str]] = {
@@ -84,8 +86,10 @@ def called(function: Any, what: str) -> Any:
     """Call what makes an implementation, or a part of one."""
     try:
         return function()
+    except (Overdue, Garbage) as error:
+        raise failed(f"{what}: {error}", error) from error
     except BaseException as error:
-        raise failed(f"{what} raised {said(error)}", error) from error
+        raise failed(f"{what} raised {shortened(said(error))}", error) from error
 
 
 def checked(implementation: object, what: str, name: str) -> None:
@@ -95,9 +99,21 @@ def checked(implementation: object, what: str, name: str) -> None:
             f"{what} returned {kind_of(implementation)}, which has no {' and no '.join(lacking)};"
             " an implementation has describe() and open(configuration, host)"
         )
-    description = called(getattr(implementation, "describe"), f"describe() of {name}")  # noqa: B009
+    description_of(implementation, Limits(), name)
+
+
+def description_of(implementation: Any, limits: Limits, name: str = "the implementation") -> Description:
+    """Ask an implementation what it is; raises LoadingError."""
+
+    def describe() -> Any:
+        with limits, limits.call("describe"):
+            return settled(implementation.describe(), "describe")
+
+    description = called(describe, f"describe() of {name}")
     if problem := description_problem(description):
         raise LoadingError(f"describe() of {name} returned {problem}")
+    taken: Description = description
+    return taken
 
 
 def failed(problem: str, error: BaseException) -> LoadingError:

@@ -1,12 +1,14 @@
 """Replays one scenario and judges it: nothing is generated, nothing is shrunk."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic
 
 from attrs import frozen
 
 from tercet_conformance.driver import Diagnosis
 from tercet_conformance.interface import Implementation
+from tercet_conformance.limits import Limits
+from tercet_conformance.loading import description_of
 from tercet_conformance.requirements import needs
 from tercet_conformance.suite import Suite, applicable, whole_road
 from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict
@@ -26,14 +28,39 @@ class CannotRun(ValueError):
 
 
 def replay(
-    implementation: Implementation, scenario: Scenario, rules: Sequence[AnyRule], saved: str | None = None
+    implementation: Implementation,
+    scenario: Scenario,
+    rules: Sequence[AnyRule],
+    saved: str | None = None,
+    abandon: Callable[[Report], None] | None = None,
 ) -> Report:
     """Run one scenario on every road that can run it, and judge it by the rules of each; raises CannotRun.
 
     The report holds the rules that are broken, kept or not applicable; of others the scenario says nothing.
+    ``abandon`` is given a report, in another thread, where the implementation hangs and lets nobody end it.
     """
+    with Limits() as limits:
+        return replay_within(limits, implementation, scenario, rules, saved, abandon)
+
+
+def replay_within(
+    limits: Limits,
+    implementation: Implementation,
+    scenario: Scenario,
+    rules: Sequence[AnyRule],
+    saved: str | None,
+    abandon: Callable[[Report], None] | None,
+) -> Report:
+    """Run one scenario, every call into the implementation within the limits."""
     started = monotonic()
-    roads = roads_for(implementation, scenario, rules)
+    roads = roads_for(implementation, scenario, rules, limits)
+
+    def give_up() -> None:
+        stuck = Diagnosis(limits.operation, f"{limits.problem()}, and lets nobody end it", is_hang=True)
+        if abandon is not None:
+            abandon(Report(roads[0].description, (), ((stuck, None),), scenarios=1))
+
+    limits.abandon = give_up
     verdicts: dict[str, RuleVerdict] = {}
     diagnoses: list[tuple[Diagnosis, Scenario | None]] = []
     steps = 0
@@ -69,7 +96,9 @@ def replay(
     )
 
 
-def roads_for(implementation: Implementation, scenario: Scenario, rules: Sequence[AnyRule]) -> list[Suite]:
+def roads_for(
+    implementation: Implementation, scenario: Scenario, rules: Sequence[AnyRule], limits: Limits
+) -> list[Suite]:
     """Choose the roads that can run a scenario, each with the rules that are judged there."""
     roads = [implementation]
     whole = whole_road(implementation)
@@ -78,13 +107,13 @@ def roads_for(implementation: Implementation, scenario: Scenario, rules: Sequenc
     needed = needs(scenario)
     suites: list[Suite] = []
     for road in roads:
-        description = road.describe()
+        description = description_of(road, limits)
         if needed <= description.capabilities:
             judged = {rule.id for suite in suites for rule in suite.rules}
             later = tuple(rule for rule in applicable(rules, description) if rule.id not in judged)
-            suites += [Suite(road, description, later)] if later or not suites else []
+            suites += [Suite(road, description, later, limits)] if later or not suites else []
     if not suites:
-        declared = roads[-1].describe().capabilities
+        declared = description_of(roads[-1], limits).capabilities
         raise CannotRun(f"needs what is not declared: {', '.join(sorted(needed - declared))}")
     return suites
 

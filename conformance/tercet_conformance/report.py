@@ -15,6 +15,7 @@ from rich.text import Text
 
 from tercet_conformance.drawing import Drawing, draw
 from tercet_conformance.driver import Diagnosis
+from tercet_conformance.garbage import shortened
 from tercet_conformance.verdicts import (
     BROKEN,
     EXIT_BROKEN,
@@ -43,7 +44,7 @@ MEANINGS = {
     EXIT_KEPT: "every applicable MUST is kept",
     EXIT_BROKEN: "a MUST is broken",
     EXIT_UNDECIDED: "a MUST could not be decided, or the asked profile is not wholly applicable",
-    EXIT_FAULT: "the implementation or its adapter crashed, or gave what cannot be read",
+    EXIT_FAULT: "the implementation or its adapter crashed, hung, or gave what cannot be read",
     EXIT_INTERRUPTED: "interrupted; this is what was found until then",
 }
 CHANGES = {
@@ -175,6 +176,8 @@ def print_broken(verdict: RuleVerdict, printer: Printer, name: str | None = None
         if said != (said := (violation.expected, violation.seen)):
             printer.line("     expected  ", (shown(violation.expected), "green"))
             printer.line("     seen      ", (shown(violation.seen), "red"))
+        if example.seen_once:
+            printer.line("     once only  run again, this did not break the rule")
         if example.saved:
             printer.line("     saved     ", shown(example.saved))
     for example in verdict.counterexamples[:1]:
@@ -295,7 +298,8 @@ def print_diagnoses(
     printer.line(("What went wrong beside the rules", "bold yellow"))
     for diagnosis, scenario in diagnoses:
         printer.line()
-        printer.line("  ", (shown(diagnosis.operation), "bold"))
+        times = f", {counted(diagnosis.times, 'time')} alike" if diagnosis.times > 1 else ""
+        printer.line("  ", (shown(diagnosis.operation), "bold"), times)
         printer.paragraph(diagnosis.problem, "    ")
         if scenario is not None:
             line, nearly = in_notation(scenario)
@@ -304,7 +308,7 @@ def print_diagnoses(
                 printer.line("    To see it again: ", (shown(command), "bold"))
         if debug:
             for each in diagnosis.detail.rstrip().splitlines():
-                printer.line("    ", (shown(each), "dim"))
+                printer.line("    ", (shown(shortened(each)), "dim"))
     if not debug and any(diagnosis.raised for diagnosis, _ in diagnoses):
         printer.line()
         printer.line("  ", ("--debug shows where each was raised", "dim"))

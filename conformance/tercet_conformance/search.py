@@ -1,10 +1,11 @@
 """Searches for scenarios that break a rule, and keeps what it saw of all of them."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define, evolve, frozen
 
 from tercet_conformance.directed import directed
 from tercet_conformance.drawing import letter
@@ -38,6 +39,10 @@ BUDGETS: dict[BudgetName, Budget] = {
 }
 CANDIDATES = 60
 """Broken scenarios that are kept of each rule, to be shrunk."""
+MOST_KINDS = 10
+"""So many diagnoses of one operation are told apart; the rest is counted with the last."""
+VARYING = re.compile(r"\w*\d\w*")
+"""What differs from one time that something goes wrong to the next: counts, ids, addresses."""
 
 Sight = tuple[object, ...]
 """What a broken rule looks like before it is shrunk: of two that look alike one is kept first."""
@@ -55,14 +60,21 @@ class Candidate:
 
 @define
 class Sightings:
-    """What was seen in a search; ``reached`` counts what generated scenarios reached, not saved ones."""
+    """What was seen in a search; ``reached`` counts what generated scenarios reached, not saved ones.
+
+    ``first`` has the finding itself for the first scenario that broke each rule, and ``unsteady`` the
+    scenarios that broke it, and not when they were run again. A search is cut short by what hangs.
+    """
 
     scenarios: int = 0
     steps: int = 0
     reached: Counter[Situation] = Factory(Counter)
     broken: dict[str, list[Candidate]] = Factory(dict)
+    first: dict[str, tuple[Scenario, Finding]] = Factory(dict)
+    unsteady: dict[str, tuple[Scenario, ...]] = Factory(dict)
     diagnoses: list[tuple[Diagnosis, Scenario]] = Factory(list)
     unsupported: int = 0
+    is_cut_short: bool = False
 
     def take(self, scenario: Scenario, ran: Run, judgement: Judgement, *, generated: bool = True) -> None:
         """Keep what is worth keeping of one run."""
@@ -73,16 +85,39 @@ class Sightings:
         self.steps += ran.steps
         if generated:
             self.reached += judgement.reached
-        if ran.diagnosis and ran.diagnosis.problem not in {diagnosis.problem for diagnosis, _ in self.diagnoses}:
-            self.diagnoses.append((ran.diagnosis, scenario))
+        if ran.diagnosis:
+            fold(self.diagnoses, ran.diagnosis, scenario)
         firsts: dict[str, Finding] = {}
         for finding in judgement.findings:
             firsts.setdefault(finding.rule.id, finding)
         for rule_id, finding in firsts.items():
+            self.first.setdefault(rule_id, (scenario, finding))
             candidates = self.broken.setdefault(rule_id, [])
             candidates.append(Candidate(scenario, sight(finding), oddity(scenario), len(scenario.operations)))
             if len(candidates) > 2 * CANDIDATES:
                 self.broken[rule_id] = best(candidates)
+
+
+def fold(diagnoses: list[tuple[Diagnosis, Scenario]], diagnosis: Diagnosis, scenario: Scenario) -> None:
+    """Add a diagnosis; of one kind the one with the fewest operations stays, with how many there were."""
+    operation, kind = kinds(diagnosis)
+    alike = [place for place, (other, _) in enumerate(diagnoses) if kinds(other)[0] == operation]
+    same = [place for place in alike if kinds(diagnoses[place][0])[1] == kind]
+    if not same and len(alike) < MOST_KINDS:
+        diagnoses.append((diagnosis, scenario))
+        return
+    place = same[0] if same else alike[-1]
+    other, earlier = diagnoses[place]
+    if same and len(scenario.operations) < len(earlier.operations):
+        diagnoses[place] = evolve(diagnosis, times=other.times + 1), scenario
+    else:
+        diagnoses[place] = evolve(other, times=other.times + 1), earlier
+
+
+def kinds(diagnosis: Diagnosis) -> tuple[str, str]:
+    """Say of what kind a diagnosis is: the operation's, and the problem's; a hang is one wherever it was."""
+    problem = "hangs" if diagnosis.is_hang else VARYING.sub("", diagnosis.problem)
+    return VARYING.sub("", diagnosis.operation), problem
 
 
 def sight(finding: Finding) -> Sight:

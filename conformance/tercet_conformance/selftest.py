@@ -225,7 +225,7 @@ def tasks(
     seeds = list(seeds)
     listed: list[Task] = []
     for entry in ENTRIES:
-        if only and entry.name not in only:
+        if entry.kind == "hostile" or (only and entry.name not in only):
             continue
         if entry.rule is not None:
             listed += [Task(entry.name, seed, budget, saved, machines) for seed in seeds]

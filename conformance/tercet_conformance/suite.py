@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 from tercet_conformance.driver import Run, run
 from tercet_conformance.interface import Implementation
+from tercet_conformance.limits import MOST_HANGS, GivenUp, Limits
 from tercet_conformance.requirements import needs
 from tercet_spec.judgement import Finding, Judgement, judge
 from tercet_spec.rules import AnyRule
@@ -20,20 +21,38 @@ class Suite:
     implementation: Implementation
     description: Description
     rules: tuple[AnyRule, ...]
+    limits: Limits = field(factory=Limits, eq=False, repr=False)
 
     @property
     def capabilities(self) -> frozenset[Capability]:
         """What the implementation declares."""
         return self.description.capabilities
 
+    @property
+    def has_given_up(self) -> bool:
+        """Whether the implementation hung so often that nothing more is asked of it."""
+        return self.limits.hangs >= MOST_HANGS
+
+    def run(self, scenario: Scenario) -> Run:
+        """Run one scenario; raises GivenUp where the implementation hung too often."""
+        if self.has_given_up:
+            raise GivenUp
+        ran = run(self.implementation, self.description, scenario, self.limits)
+        if ran.diagnosis is not None and ran.diagnosis.is_hang:
+            self.limits.hangs += 1
+        return ran
+
     def judge(self, scenario: Scenario) -> tuple[Run, Judgement]:
-        """Run one scenario and judge its trace."""
-        ran = run(self.implementation, self.description, scenario)
+        """Run one scenario and judge its trace; raises GivenUp."""
+        ran = self.run(scenario)
         return ran, judge(ran.trace, self.rules)
 
     def first_finding(self, scenario: Scenario, rule: AnyRule) -> Finding | None:
-        """Run one scenario and return what first broke a rule."""
-        ran = run(self.implementation, self.description, scenario)
+        """Run one scenario and return what first broke a rule; nothing where the implementation hung too often."""
+        try:
+            ran = self.run(scenario)
+        except GivenUp:
+            return None
         return next(iter(judge(ran.trace, [rule]).findings), None)
 
     def breaks(self, scenario: Scenario, rule: AnyRule) -> bool:

@@ -51,12 +51,16 @@ class KnownFailure:
 
 @frozen
 class Counterexample:
-    """A scenario that breaks a rule, its first finding, the file that it was saved in, the entry that lists it."""
+    """A scenario that breaks a rule, its first finding, the file that it was saved in, the entry that lists it.
+
+    One that was ``seen_once`` broke the rule when it was found, and not when it was run again.
+    """
 
     scenario: Scenario
     finding: Finding
     saved: str | None = None
     known: KnownFailure | None = None
+    seen_once: bool = False
 
 
 @frozen
