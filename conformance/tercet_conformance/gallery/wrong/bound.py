@@ -88,7 +88,7 @@ class CutInsideASurrogatePair(Plain):
         return units.decode("utf-16-le", "surrogatepass")
 
 
-@wrong("bound.whole-characters", "https://github.com/vertesia/llumiverse/pull/462")
+@wrong("bound.whole-characters")
 class CutInsideACharacterInBytes(Plain):
     """Counts UTF-8 bytes, and replaces what is left of a character that it cut through."""
 
@@ -99,7 +99,7 @@ class CutInsideACharacterInBytes(Plain):
         return kept.decode("utf-8", "replace")
 
 
-@wrong("bound.own-measure", "https://github.com/openclaw/openclaw/pull/119430")
+@wrong("bound.own-measure")
 class BoundedByTheStricterMeasure(Plain):
     """Cuts by the tokenCounter where that leaves less than four characters a token."""
 

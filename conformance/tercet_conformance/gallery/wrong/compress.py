@@ -133,7 +133,7 @@ class BlankTextKept(Plain):
         return False
 
 
-@wrong("compress.failure", "https://github.com/NousResearch/hermes-agent/pull/94606")
+@wrong("compress.failure")
 class OnlyAsciiIsBlank(Plain):
     """Takes white space outside of ASCII for words."""
 
@@ -150,6 +150,38 @@ class MessagesDroppedOnFailure(Plain):
 
     def commit(self, new: View | None, answer: Message) -> StepEnd:
         return super().commit(None if new is None or new.text is None else new, answer)
+
+
+@wrong("compress.failure", "https://github.com/NousResearch/hermes-agent/pull/94606")
+class MessagesDroppedOnABlankText(MessagesDroppedOnFailure):
+    """Fails where the compressor fails, and drops the messages where its text is blank."""
+
+    was_blank = False
+
+    def fire(self, system: str | None, view: View, cut: int) -> View:
+        self.was_blank = False
+        return super().fire(system, view, cut)
+
+    def is_blank(self, text: str) -> bool:
+        self.was_blank = super().is_blank(text)
+        return self.was_blank
+
+    def failed(self, view: View, cut: int, error: CompressorFailed) -> View | None:
+        if not self.was_blank:
+            raise error
+        return super().failed(view, cut, error)
+
+
+@wrong("compress.failure", "https://github.com/anomalyco/opencode/issues/30806")
+class RecordBeforeItsText(Plain):
+    """Stores an empty summary before it asks for the text, and leaves it there where none comes."""
+
+    def fire(self, system: str | None, view: View, cut: int) -> View:
+        stored = self.summary
+        self.summary = Summary("", self.stored_id(cut - 1))
+        new = super().fire(system, view, cut)
+        self.summary = stored
+        return new
 
 
 @wrong("compress.failure", "https://github.com/strands-agents/harness-sdk/issues/4027")

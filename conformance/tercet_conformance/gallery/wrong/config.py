@@ -77,7 +77,7 @@ class NeverWarns(Plain):
         return []
 
 
-@wrong("config.thrash", "https://github.com/openai/codex/issues/31351")
+@wrong("config.thrash")
 class WarnsOfTheTightestOnly(Plain):
     """Warns of a limit of messages that keepRecent alone passes, and forgets what is sent before them."""
 

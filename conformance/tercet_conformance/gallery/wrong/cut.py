@@ -135,7 +135,34 @@ class LateResultLeftAlone(Plain):
         return []
 
 
-@wrong("cut.reaches")
+@wrong("cut.pairs", "https://github.com/microsoft/semantic-kernel/issues/13062")
+class ResultKeptWithoutItsCall(Plain):
+    """Sends the last covered message too where it is a result, although its call lies further back."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        view = new or view
+        request = self.request(system, view)
+        last = self.history[view.start - 1] if view.text is not None else None
+        if last is None or not last.answers or last in request:
+            return request
+        place = len(self.prompt(system)) + self.opening() + 1
+        return [*request[:place], last, *request[place:]]
+
+
+@wrong("cut.pairs", "https://github.com/vercel/ai/issues/16385")
+class FirstAnswerLeftBehind(Plain):
+    """Prunes a call with its last result, and leaves what came before it, as an approval does."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        results: dict[int, list[int]] = {}
+        for link in self.links():
+            if len(self.history[link.call].calls) == 1 and link.call >= (new or view).start:
+                results.setdefault(link.call, []).append(link.result)
+        pruned = {self.stored_id(at) for call, of in results.items() if len(of) > 1 for at in (call, of[-1])}
+        return [message for message in self.request(system, new or view) if message.id not in pruned]
+
+
+@wrong("cut.reaches", "https://github.com/google-gemini/gemini-cli/issues/6563")
 class CutsAtTheUserOnly(Plain):
     """Cuts before a user's message only, so that less is covered than could be."""
 
@@ -154,6 +181,15 @@ class EarliestLegalCut(Plain):
         links = self.links()
         cuts = range(view.start + 1, self.latest(view) + 1)
         return next((cut for cut in cuts if self.is_legal(links, view, cut)), None)
+
+
+@wrong("cut.reaches", "https://github.com/CommandCodeAI/command-code/issues/767")
+class PinnedByALongMessage(Plain):
+    """Covers neither a long message, as an image is one, nor anything after it."""
+
+    def latest(self, view: View) -> int:
+        long = (at for at in range(view.start, len(self.history)) if len(self.history[at].content) >= 40)
+        return min(super().latest(view), next(long, len(self.history)))
 
 
 @wrong("cut.reaches", "https://github.com/google/adk-python/issues/7236")

@@ -6,7 +6,7 @@ from attrs import evolve
 
 from tercet_conformance.gallery.entry import wrong
 from tercet_conformance.gallery.plain import CAPABILITIES, Plain, Saved, View
-from tercet_conformance.interface import ModelFailed, StepEnd
+from tercet_conformance.interface import Cancelled, ModelFailed, StepEnd
 from tercet_spec.vocabulary import Message, Note, PendingCall, State, Summary
 
 
@@ -21,6 +21,16 @@ class CoveredMessagesMarked(Plain):
                 message = self.history[position]
                 self.history[position] = evolve(message, content=message.content + " (summarised)")
         return end
+
+
+@wrong("key.history-untouched", "https://github.com/NousResearch/hermes-agent/issues/86366")
+class KeptMessagesStoredAgain(Plain):
+    """Stores the kept messages a second time, after the summary that was written before them."""
+
+    def commit(self, new: View | None, answer: Message) -> StepEnd:
+        for message in self.history[new.start :] if new is not None else ():
+            self.store(message)
+        return super().commit(new, answer)
 
 
 @wrong("key.history-untouched", "https://github.com/langchain-ai/langgraph/issues/6302")
@@ -87,6 +97,18 @@ class AnotherTextStored(Plain):
 
 
 @wrong("key.commits-with-step", "https://github.com/danny-avila/LibreChat/pull/15913")
+class HalfATextKept(Plain):
+    """Keeps what had come of a summary when the step was cancelled."""
+
+    def fire(self, system: str | None, view: View, cut: int) -> View:
+        try:
+            return super().fire(system, view, cut)
+        except Cancelled:
+            self.summary = Summary("The user asked", self.stored_id(cut - 1))
+            raise
+
+
+@wrong("key.commits-with-step")
 class StoredBeforeTheModelAnswers(Plain):
     """Stores a new summary when the compressor has written it, whatever comes of the step."""
 
@@ -167,7 +189,7 @@ class LastSummaryKept(TriesAgain):
         return evolve(self.commit(new, answers[0]), attempt=0)
 
 
-@wrong("key.of-the-response", "https://github.com/code-yeongyu/senpi/pull/769")
+@wrong("key.of-the-response")
 class CommitsWhatWasNotSent(TriesAgain):
     """Sends the request as measured where it tries again, and commits the summary of the first try."""
 
@@ -253,6 +275,17 @@ class RestoreKeepsTheKey(Plain):
         summary = self.summary
         super().restore(checkpoint)
         self.summary = summary
+
+
+@wrong("key.restore", "https://github.com/vellum-ai/vellum-assistant/pull/36154")
+class RestoreKeepsTheMark(Plain):
+    """Restores a checkpoint's history and text, and leaves the mark where it is."""
+
+    def restore(self, checkpoint: str) -> None:
+        through = self.summary.through if self.summary else ""
+        super().restore(checkpoint)
+        if self.summary is not None:
+            self.summary = Summary(self.summary.text, through)
 
 
 @wrong("key.restore", "https://github.com/NousResearch/hermes-agent/pull/81258")

@@ -35,6 +35,19 @@ class SystemPromptShortened(Plain):
         return self.request(system if system is None or view.text is None else system[:8], view)
 
 
+@wrong("send.system-first", "https://github.com/langchain-ai/langchainjs/issues/9272")
+class SummaryInTheSystemPrompt(Plain):
+    """Writes the summary into the system prompt, so that the tail may begin with a call that nobody asked for."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        view = new or view
+        if system is None or view.text is None:
+            return self.request(system, view)
+        summaries = self.summaries(view)
+        rest = [message for message in self.request(None, view) if message not in summaries]
+        return [*self.prompt("\n\n".join([system, *(message.content for message in summaries)])), *rest]
+
+
 class Placed(Plain):
     """Leaves the trigger alone and sends a summary elsewhere, or as something else."""
 
@@ -108,6 +121,25 @@ class SummaryBeforeKept(Plain):
         return [*request[:place], *self.summaries(view), *request[place:]] if new else request
 
 
+@wrong("send.placement", "https://github.com/earendil-works/pi/issues/8667")
+class SummaryStoredBetweenMessages(Plain):
+    """Stores each summary where the thread stood, and sends it there again if a later firing keeps that place."""
+
+    written: View | None = None
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        request = self.request(system, new or view)
+        if new is None or self.written is None or not new.start < self.written.start <= len(self.history):
+            return request
+        place = len(request) - (len(self.history) - self.written.start)
+        return [*request[:place], *self.summaries(self.written), *request[place:]]
+
+    def commit(self, new: View | None, answer: Message) -> StepEnd:
+        if new is not None:
+            self.written = View(new.text, len(self.history))
+        return super().commit(new, answer)
+
+
 @wrong("send.in-place", "https://github.com/microsoft/semantic-kernel/issues/12303")
 class WholeHistorySent(Plain):
     """Sends a summary in the request that fired, and the whole history again in the next."""
@@ -167,6 +199,21 @@ class NewestMessageTwice(Plain):
     def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
         request = self.request(system, new or view)
         return [*request, request[-1]] if new else request
+
+
+@wrong("send.rest-unchanged", "https://github.com/macanderson/stella/pull/609")
+class EarlierResultsOfAnIdStubbed(Plain):
+    """Takes results of one id for one result that was read again, and sends the last of them alone whole."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        request = self.request(system, new or view)
+        last = {answered: message.id for message in request for answered in message.answers}
+        return [
+            evolve(message, content="Read again below.")
+            if any(last[answered] != message.id for answered in message.answers)
+            else message
+            for message in request
+        ]
 
 
 @wrong("send.rest-unchanged")

@@ -174,6 +174,37 @@ class PlaceholderWithoutTheUser(Plain):
         return View("Previous conversation was too long to summarize.", cut)
 
 
+@wrong("trigger.fires", "https://github.com/microsoft/agent-framework/issues/7393")
+class ResultsForASummary(Plain):
+    """Puts the results whole in place of the messages that they are among, and asks no compressor."""
+
+    def fire(self, system: str | None, view: View, cut: int) -> View:
+        results = [message.content for message in self.history[view.start : cut] if message.answers]
+        return (
+            View(self.bounded("\n".join(["Results:", *results])), cut) if results else super().fire(system, view, cut)
+        )
+
+
+@wrong("trigger.fires", "https://github.com/code-yeongyu/senpi/pull/769")
+class StaleTextThrownAway(Plain):
+    """Keeps a summary that no step committed for the next; where the thread has grown since, it writes none."""
+
+    prepared: int | None = None
+
+    def cut(self, view: View) -> int | None:
+        prepared, self.prepared = self.prepared, None
+        return super().cut(view) if prepared in (None, len(self.history)) else None
+
+    def fire(self, system: str | None, view: View, cut: int) -> View:
+        new = super().fire(system, view, cut)
+        self.prepared = len(self.history)
+        return new
+
+    def commit(self, new: View | None, answer: Message) -> StepEnd:
+        self.prepared = None
+        return super().commit(new, answer)
+
+
 @wrong("trigger.quiet")
 class FiresEarly(Plain):
     """Fires at three quarters of the limit, to be on the safe side."""

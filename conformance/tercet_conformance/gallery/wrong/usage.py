@@ -79,7 +79,7 @@ class LastTryCounted(Plain):
             return super().call_model(request)
 
 
-@wrong("usage.every-call", "https://github.com/google/adk-js/pull/474")
+@wrong("usage.every-call")
 class AnsweredTwiceCounted(Plain):
     """Counts the call that answered once as a call, and once more with the answer that it stores."""
 
