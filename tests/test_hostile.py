@@ -26,8 +26,7 @@ STRANDED = "limit 3 keep 1: u a step u a(x) t(x)"
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(BUDGETS, "quick", Budget(12, 2, 2))
-    monkeypatch.setattr(check_module, "Plan", partial(Plan, limit=LIMIT))
-    monkeypatch.setattr(check_module, "MOST_SHRINKS", 1)
+    monkeypatch.setattr(check_module, "Plan", partial(Plan, limit=LIMIT, shrinks=1))
     monkeypatch.setattr(replaying, "Limits", partial(Limits, LIMIT))
     monkeypatch.setattr(cli, "loaded", lambda name, debug: HOSTILE[name].make())
 
