@@ -31,6 +31,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(cli, "loaded", lambda name, debug: HOSTILE[name].make())
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Overdue in a callback comes again
 @pytest.mark.parametrize("entry", HOSTILE.values(), ids=lambda entry: entry.name)
 def test_a_hostile_one_is_given_its_diagnosis(entry: Entry, capsys: pytest.CaptureFixture[str]) -> None:
     begun, streams = monotonic(), (sys.stdout, sys.stderr)
