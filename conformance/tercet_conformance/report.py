@@ -23,6 +23,7 @@ from tercet_conformance.verdicts import (
     EXIT_INTERRUPTED,
     EXIT_KEPT,
     EXIT_UNDECIDED,
+    FLOOR,
     Counterexample,
     KnownFailure,
     Report,
@@ -31,7 +32,7 @@ from tercet_conformance.verdicts import (
 )
 from tercet_spec.moments import Change, Configured, Step
 from tercet_spec.notation import format_line, line_of, sketch_of
-from tercet_spec.rules import AnyRule, Origin
+from tercet_spec.rules import AnyRule, Level, Origin
 from tercet_spec.scenarios import Scenario
 
 STYLES = {
@@ -327,6 +328,9 @@ def print_end(report: Report, printer: Printer) -> None:
         kept = report.kept
         known = kept and any(each.is_known_must and each.rule.profile <= kept for each in report.verdicts)
         but = ", but for what is known" if known else ""
+        musts = sum(verdict.rule.level is Level.MUST for verdict in report.verdicts)
+        passed = sum(v.rule.level is Level.MUST and v.verdict is Verdict.PASS for v in report.verdicts)
+        printer.line(f"MUST rules passed: {passed} of {musts}; what does nothing passes {FLOOR}")
         printer.line("profile kept: ", (str(kept) if kept else "none", "bold"), but)
     if report.asked is not None and report.lacking:
         lacking = ", ".join(rule.id for rule in report.lacking)

@@ -41,8 +41,7 @@ def summary(measured: Measurement) -> list[str]:
         lines.append(f"missed, or later than within {AT_ONCE} scenarios where at once is asked: {', '.join(missed)}")
     if measured.floors:
         best = max(measured.floors, key=lambda floor: floor.passed)
-        share = f"{best.passed} of {best.musts} MUST rules"
-        lines.append(f"the floor: an implementation that does nothing passes {share} at most ({best.entry})")
+        lines.append(f"the floor: {best.entry}, which does nothing, passes {best.passed} of {best.musts} MUST rules")
         for floor in measured.floors:
             if floor.profile or floor.whole:
                 lines.append(f"{floor.entry} does nothing, and keeps {floor.profile or ', '.join(floor.whole)}")

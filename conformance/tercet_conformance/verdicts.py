@@ -31,6 +31,8 @@ UNDECIDED = (Verdict.NOT_EXERCISED, Verdict.BLOCKED, Verdict.COULD_NOT_RUN)
 EXIT_KEPT, EXIT_BROKEN, EXIT_USAGE, EXIT_UNDECIDED, EXIT_FAULT, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
 ENOUGH_REFUSALS, ENOUGH = 1, 5
 """How often each situation of a rule must be reached for it to pass: every refusal is tried, steps are sampled."""
+FLOOR = 12
+"""So many of the MUSTs does the best of the null implementations pass, as ``tercet selftest`` finds."""
 Kind = Literal["bug", "wont-fix", "flaky"]
 
 

@@ -43,7 +43,7 @@ class Null(Plain):
 
 
 @null
-class NeverFires(Null):
+class SendsEverything(Null):
     """Sends everything, and never summarises."""
 
 

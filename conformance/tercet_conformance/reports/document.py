@@ -13,7 +13,7 @@ from tercet_conformance.driver import Diagnosis
 from tercet_conformance.files import Saved, document_of
 from tercet_conformance.report import MEANINGS, in_notation, shown, where
 from tercet_conformance.reports.texts import replay_of
-from tercet_conformance.verdicts import Counterexample, KnownFailure, Report, RuleVerdict
+from tercet_conformance.verdicts import FLOOR, Counterexample, KnownFailure, Report, RuleVerdict
 from tercet_spec.scenarios import Scenario
 from tercet_spec.vocabulary import Description
 
@@ -42,6 +42,7 @@ def report_document(report: Report, name: str, saved: Mapping[Scenario, str]) ->
             "asked": str(report.asked) if report.asked else None,
             "lacking": [rule.id for rule in report.lacking],
         },
+        "floor": FLOOR,
         "exit": {"code": report.exit_code, "meaning": MEANINGS[report.exit_code]},
         "rules": [verdict_document(verdict, name) for verdict in report.verdicts],
         "diagnoses": [
