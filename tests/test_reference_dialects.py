@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tercet import CHAT, TERCET, Message, ToolCall, four_characters
+from tercet import CHAT, TERCET, HistoryRefused, Message, Summarization, Thread, ToolCall, Trigger, four_characters
 
 CALLS = [
     {"id": "x", "type": "function", "function": {"name": "look", "arguments": '{"a": 1}'}},
@@ -69,3 +69,10 @@ def test_tercets_own_messages_are_read_as_they_are() -> None:
 def test_a_summary_is_a_user_message() -> None:
     assert CHAT.user("text") == {"role": "user", "content": "text"}
     assert TERCET.user("text") == Message("user", "text")
+
+
+@pytest.mark.parametrize("kind", ["tool_use", "tool_result"])
+def test_calls_and_results_among_the_parts_are_refused(kind: str) -> None:
+    parts = {"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": kind, "id": "x"}]}
+    with pytest.raises(HistoryRefused, match=f"a part of type '{kind}' is of another form than OpenAI's"):
+        Thread(Summarization(CHAT, Trigger("messages", 6))).append(parts).decide()

@@ -56,10 +56,21 @@ def chat_texts(message: Mapping[str, Any]) -> list[str]:
     return parts + [function.get(key) or "" for function in functions for key in ("name", "arguments")]
 
 
+def chat_calls(message: Mapping[str, Any]) -> list[str | None]:
+    """List the ids of a chat dict's calls; raises ValueError where calls or results stand among its parts."""
+    parts = message.get("content")
+    for part in parts if isinstance(parts, list) else ():
+        if part.get("type") in ("tool_use", "tool_result"):
+            raise ValueError(
+                f"a part of type {part['type']!r} is of another form than OpenAI's; read it with a Dialect of your own"
+            )
+    return [call.get("id") for call in message.get("tool_calls") or ()]
+
+
 CHAT: Dialect[Mapping[str, Any]] = Dialect(
     id=lambda message: message.get("id"),
     role=lambda message: "system" if message["role"] == "developer" else message["role"],
-    calls=lambda message: [call.get("id") for call in message.get("tool_calls") or ()],
+    calls=chat_calls,
     answers=lambda message: [message.get("tool_call_id")] if message["role"] == "tool" else (),
     texts=chat_texts,
     user=lambda text: {"role": "user", "content": text},
