@@ -24,8 +24,8 @@ RIGHT = [entry for entry in ENTRIES if entry.kind == "right"]
 MUSTS = [rule.id for rule in RULES if rule.level is Level.MUST]
 SCENARIOS = 600
 """Generated for each wrong one, at most; it is caught in fewer."""
-JUDGED_BY_ALL = 150
-"""Of these, so many are judged by all rules, to see what else the fault breaks."""
+LEAST, CATCHES = 150, 3
+"""So many at least, and until it is caught so often, to see what else the fault breaks."""
 UNBLAMED = 1500
 """Generated for each right one, which keeps every rule in all of them."""
 
@@ -60,19 +60,18 @@ class Seen:
 
 @cache
 def seen(entry: Entry) -> Seen:
-    """Search until a wrong one is caught, and through all that every rule judges."""
+    """Search until a wrong one is caught often enough; every rule judges every scenario."""
     assert entry.rule is not None
-    every, own = suite_of(entry.make()), suite_of(entry.make(), entry.rule)
-    assert own.rules
-    caught = None
-    others = set[str]()
+    every = suite_of(entry.make())
+    assert any(rule.id == entry.rule for rule in every.rules)
+    caught, times, others = None, 0, set[str]()
     for number, scenario in enumerate(scenarios(every.capabilities, SCENARIOS, 0), 1):
-        if number > JUDGED_BY_ALL and caught is not None:
+        if number > LEAST and times >= CATCHES:
             break
-        ran, judgement = (every if number <= JUDGED_BY_ALL else own).judge(scenario)
+        ran, judgement = every.judge(scenario)
         assert ran.diagnosis is None
-        if caught is None and any(finding.rule.id == entry.rule for finding in judgement.findings):
-            caught = number
+        if any(finding.rule.id == entry.rule for finding in judgement.findings):
+            caught, times = caught or number, times + 1
         others |= beside(entry.rule, judgement.findings)
     return Seen(caught, frozenset(others))
 

@@ -41,6 +41,11 @@ def is_id(value: object) -> bool:
     return value is None or isinstance(value, str)
 
 
+def is_sound(call: ToolCall) -> bool:
+    """Tell whether the fields of a call are what they are to be."""
+    return is_id(call.id) and isinstance(call.name, str) and isinstance(call.arguments, str)
+
+
 def message_problem(message: object) -> str | None:
     """Say what keeps a value from being a message."""
     if not isinstance(message, Message):
@@ -52,14 +57,13 @@ def message_problem(message: object) -> str | None:
     if len(message.content) > LONGEST:
         longest = f"{len(message.content)} characters; the longest that is read has {LONGEST}"
         return f"a message with a content of {longest}"
-    if not (isinstance(message.calls, tuple) and all(isinstance(call, ToolCall) for call in message.calls)):
-        return f"a message with calls {described(message.calls)}; they are a tuple of ToolCall"
-    if not all(
-        is_id(call.id) and isinstance(call.name, str) and isinstance(call.arguments, str) for call in message.calls
-    ):
-        return f"a message with calls {described(message.calls)}; name and arguments are texts, an id a text or None"
-    if not (isinstance(message.answers, tuple) and all(map(is_id, message.answers)) and is_id(message.id)):
-        return f"a message with answers {described(message.answers)} and id {message.id!r}; ids are texts or None"
+    calls, answers = message.calls, message.answers
+    if not isinstance(calls, tuple) or (calls and not all(isinstance(call, ToolCall) for call in calls)):
+        return f"a message with calls {described(calls)}; they are a tuple of ToolCall"
+    if calls and not all(map(is_sound, calls)):
+        return f"a message with calls {described(calls)}; name and arguments are texts, an id a text or None"
+    if not (isinstance(answers, tuple) and all(map(is_id, answers)) and is_id(message.id)):
+        return f"a message with answers {described(answers)} and id {message.id!r}; ids are texts or None"
     return None
 
 

@@ -33,7 +33,7 @@ class Budget:
 
 
 BUDGETS: dict[BudgetName, Budget] = {
-    "quick": Budget(300, 30, 40),
+    "quick": Budget(300, 15, 40),
     "standard": Budget(2500, 200, 200),
     "thorough": Budget(25_000, 2000, 1000),
 }
