@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import pytest
 
+pytest_plugins = ["pytester"]
 ALLOWED = "TERCET_TRANSCRIPTS"
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 

@@ -16,6 +16,7 @@ from tercet_spec.rules import BY_ID
 README = Path(__file__).parent.parent / "README.md"
 PYTHON = [body for _, body in blocks(README, "python")]
 ADAPTER = next(body for body in PYTHON if body.startswith("# my_adapter.py"))
+OWN_TESTS = next(body for body in PYTHON if body.startswith("# test_my_agent.py"))
 COMPACT = """
 from tercet_spec.vocabulary import Message
 
@@ -26,7 +27,7 @@ def compact(messages, limit, keep, summarize):
 """
 
 
-@pytest.mark.parametrize("body", [body for body in PYTHON if body is not ADAPTER], ids=["sync", "async"])
+@pytest.mark.parametrize("body", [body for body in PYTHON if body not in (ADAPTER, OWN_TESTS)], ids=["sync", "async"])
 def test_the_reference_runs_as_shown(body: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(body, str(README), "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out.split("\n")[:-1] == re.findall(r"(?m)^print\(.*\)  # (.*)$", body)
@@ -41,6 +42,15 @@ def test_an_adapter_as_shown_is_checked_and_its_fault_is_found(tmp_path: Path, m
     report = check(Mine(), Plan(budget="quick", only=frozenset({"cut.pairs"})))
     assert report.verdicts[0].verdict is Verdict.FAIL
     assert report.diagnoses == ()
+
+
+def test_tests_of_one_s_own_run_as_shown(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(my_agent=COMPACT, my_adapter=ADAPTER, test_my_agent=OWN_TESTS)
+    ran = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    ran.assert_outcomes(passed=1, failed=1)
+    said = ran.stdout.str()
+    assert " is broken: MUST" in said
+    assert "To see one again: tercet replay 'limit" in said
 
 
 def test_an_adapter_takes_some_fifteen_lines() -> None:

@@ -4,7 +4,7 @@ It has no preconditions and no bundles: every rule can run in every state. Each 
 scenario as it is drawn, and judges it when it ends.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from random import Random
 from typing import Any
@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from tercet_conformance.drafts import Draft
 from tercet_conformance.macros import MACROS, OPENING, Macro, open_draft
+from tercet_conformance.strategies import numbers
 from tercet_spec.scenarios import Scenario
 from tercet_spec.vocabulary import Capability
 
@@ -26,43 +27,34 @@ class ScenarioMachine(RuleBasedStateMachine):
     """Draws a scenario by macros; subclasses say what the implementation can do and what is done with it."""
 
     capabilities: frozenset[Capability] = frozenset()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.draft: Draft | None = None
+    draft: Draft
 
     def finish(self, scenario: Scenario) -> None:
         """Take the scenario of one example."""
 
     def teardown(self) -> None:
         """End the example."""
-        if self.draft is not None:
+        if "draft" in vars(self):
             self.finish(self.draft.scenario())
-
-
-def strategies(parameters: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    """Make the strategy of each parameter: whole numbers between two, both included."""
-    return {name: st.integers(*limits) for name, limits in parameters.items()}
 
 
 def as_initialize() -> Any:
     """Make the rule that opens every example."""
 
-    def begin(self: ScenarioMachine, **numbers: int) -> None:
-        self.draft = open_draft(self.capabilities, numbers)
+    def begin(self: ScenarioMachine, **drawn: int) -> None:
+        self.draft = open_draft(self.capabilities, drawn)
 
-    return initialize(**strategies(OPENING))(begin)  # type: ignore[no-untyped-call]
+    return initialize(**numbers(OPENING))(begin)  # type: ignore[no-untyped-call]
 
 
 def as_rule(macro: Macro) -> Any:
     """Make a rule of a macro."""
 
-    def play(self: ScenarioMachine, **numbers: int) -> None:
-        if self.draft is not None:
-            macro.play_with(self.draft, numbers)
+    def play(self: ScenarioMachine, **drawn: int) -> None:
+        macro.play_with(self.draft, drawn)
 
     play.__name__ = macro.name
-    return rule(**strategies(macro.parameters))(play)  # type: ignore[no-untyped-call]
+    return rule(**numbers(macro.parameters))(play)  # type: ignore[no-untyped-call]
 
 
 def as_burst() -> Any:
@@ -71,8 +63,7 @@ def as_burst() -> Any:
     def burst(self: ScenarioMachine, number: int) -> None:
         random = Random(number)
         for _ in range(4):
-            if self.draft is not None:
-                random.choice(MACROS).play(self.draft, random)
+            random.choice(MACROS).play(self.draft, random)
 
     return rule(number=st.integers(0, 2**32 - 1))(burst)
 

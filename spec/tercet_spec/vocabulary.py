@@ -30,7 +30,7 @@ class ToolCall:
     arguments: str = "{}"
 
 
-@frozen(cache_hash=True)  # the positions of messages are looked up again and again
+@frozen
 class Message:
     """One message of a thread.
 
