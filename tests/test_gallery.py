@@ -1,5 +1,6 @@
 """Every rule was seen to fail, by a wrong implementation that it must catch; no right one is ever blamed."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 
@@ -7,16 +8,14 @@ import pytest
 from attrs import frozen
 
 from tercet_conformance.adapters.reference import Reference
-from tercet_conformance.driver import run
 from tercet_conformance.gallery import BY_NAME, ENTRIES, Entry
 from tercet_conformance.interface import Implementation
 from tercet_conformance.search import generated_scenarios
 from tercet_conformance.suite import Suite, applicable
-from tercet_spec.judgement import Finding
-from tercet_spec.moments import moments
-from tercet_spec.rules import BY_ID, RULES, AnyRule, Level, Violation
+from tercet_conformance.verdicts import Verdict, unbroken
+from tercet_spec.judgement import Finding, Situation
+from tercet_spec.rules import BY_ID, RULES, Level
 from tercet_spec.scenarios import Scenario
-from tercet_spec.trace import Trace
 from tercet_spec.vocabulary import Capability
 
 WRONG = [entry for entry in ENTRIES if entry.kind == "wrong"]
@@ -112,15 +111,6 @@ def test_a_fault_breaks_its_own_rule_alone(rule: str) -> None:
     assert bool(alone) != (rule in NEVER_ALONE), NEVER_ALONE.get(rule, alone)
 
 
-def blame(trace: Trace, rules: Sequence[AnyRule]) -> list[tuple[str, Violation]]:
-    """Judge a trace as ``judge`` does, in less time: which situations it reached is not asked."""
-    found, before = list[tuple[str, Violation]](), None
-    for moment in moments(trace):
-        found += [(rule.id, violation) for rule in rules for violation in rule.judge(moment, before)]
-        before = moment
-    return found
-
-
 NEVER_BLAMED: dict[str, Callable[[], Implementation]] = {
     **{entry.name: entry.make for entry in RIGHT},
     "reference, code points": lambda: Reference("code point"),
@@ -130,27 +120,15 @@ NEVER_BLAMED: dict[str, Callable[[], Implementation]] = {
 
 
 @pytest.mark.parametrize("name", NEVER_BLAMED)
-def test_a_right_one_is_never_blamed(name: str) -> None:
+def test_a_right_one_is_never_blamed_and_passes_every_rule(name: str) -> None:
     suite = suite_of(NEVER_BLAMED[name]())
+    reached = Counter[Situation]()
     for scenario in scenarios(suite.capabilities, UNBLAMED, 2):
-        ran = run(suite.implementation, suite.description, scenario)
-        assert blame(ran.trace, suite.rules) == []
+        ran, judgement = suite.judge(scenario)
+        assert judgement.findings == ()
         assert ran.diagnosis is None
         assert ran.unsupported is None
-
-
-def test_the_right_ones_differ_in_what_the_chapters_leave_open() -> None:
-    described = [entry.make().describe() for entry in RIGHT]
-    assert {each.character for each in described} == {"code point", "UTF-16 unit", "UTF-8 byte"}
-    assert {each.failed_compressor for each in described} == {"fails", "sends"}
-    assert {each.parts for each in described} == {True, False}
-    for capability in (
-        "summary-shown",
-        "exact-input",
-        "token-trigger",
-        "message-trigger",
-        "configure",
-        "refuses",
-        "warns",
-    ):
-        assert {capability in each.capabilities for each in described} == {True, False}
+        reached += judgement.reached
+    for rule in suite.rules:
+        seen_of = {situation: reached[rule.id, situation] for situation in rule.asked_of(suite.description)}
+        assert unbroken(rule, seen_of, (), went_wrong=False).verdict is Verdict.PASS, (rule.id, seen_of)

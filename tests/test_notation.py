@@ -11,6 +11,7 @@ from tercet_conformance.macros import burst
 from tercet_conformance.reductions import rewritten
 from tercet_spec import notation
 from tercet_spec.notation import (
+    DEFAULT_SYSTEM,
     Configured,
     Line,
     Mark,
@@ -74,10 +75,13 @@ def test_a_generated_scenario_is_a_line_or_is_said_not_to_be_one(seed: int) -> N
 
 
 def cannot_be_said(scenario: Scenario) -> bool:
-    """Tell whether a scenario ends without a step, or its compressor answers with what no line can say."""
-    replies = [reply for step in scenario.operations if isinstance(step, Step) for reply in step.replies]
+    """Tell whether a scenario ends without a step, or its prompts or the compressor's answers are in no line."""
+    steps = [operation for operation in scenario.operations if isinstance(operation, Step)]
+    replies = [reply for step in steps for reply in step.replies]
+    if any(step.system not in (None, DEFAULT_SYSTEM) for step in steps):
+        return True
     ends_with_a_step = bool(scenario.operations) and isinstance(scenario.operations[-1], Step)
-    return not ends_with_a_step or any(reply.ends or reply.blank for reply in replies)
+    return not ends_with_a_step or any(reply.ends or reply.blank or len(reply.fill) > 1 for reply in replies)
 
 
 @given(st.text(alphabet="limtkeepbound0123456789: usat(x,y)-'[]S|.step", max_size=40))

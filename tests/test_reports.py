@@ -83,6 +83,10 @@ def is_allowed(read: object) -> bool:
     return not list(VALIDATOR.iter_errors(read))
 
 
+def test_the_published_schema_is_one() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
 @pytest.mark.parametrize("name", REAL)
 def test_a_real_report_is_as_the_published_schema_says(name: str) -> None:
     assert [error.message for error in VALIDATOR.iter_errors(documented(REAL[name]))] == []

@@ -31,7 +31,6 @@ from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Ver
 from tercet_spec.judgement import Judgement
 from tercet_spec.rules import RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
-from tercet_spec.vocabulary import Capability
 
 MOST_COUNTEREXAMPLES = 5
 MOST_SHRINKS = 8
@@ -223,16 +222,16 @@ def look_whole(suite: Suite, sightings: Sightings, plan: Plan, progress: Progres
     count = counter(progress, "the whole road", len(saved) + number)
     search(suite, saved, sightings, count, generated=False)
     search(suite, islice(generated, number), sightings, count)
-    longer = takewhile(lambda _: is_open(suite.rules, suite.capabilities, sightings), generated)
+    longer = takewhile(lambda _: is_open(suite, sightings), generated)
     search(suite, longer, sightings, counter(progress, "the whole road, longer", (MOST_WHOLE - 1) * number))
 
 
-def is_open(rules: Sequence[AnyRule], capabilities: frozenset[Capability], sightings: Sightings) -> bool:
+def is_open(suite: Suite, sightings: Sightings) -> bool:
     """Tell whether a rule that nothing broke was reached too seldom to pass."""
     return any(
         rule.id not in sightings.broken and sightings.reached[rule.id, situation] < enough_for(rule)
-        for rule in rules
-        for situation in rule.asked_of(capabilities)
+        for rule in suite.rules
+        for situation in rule.asked_of(suite.description)
     )
 
 
@@ -259,7 +258,7 @@ def verdicts_of(ran: Run, judgement: Judgement) -> set[tuple[str, int]]:
 
 def decide(suite: Suite, rule: AnyRule, sightings: Sightings, progress: Progress, shrinks: int | None) -> RuleVerdict:
     """Say the verdict of one rule; where no ``shrinks`` are given, nothing is run again."""
-    reached = {s: sightings.reached[rule.id, s] for s in rule.asked_of(suite.capabilities)}
+    reached = {s: sightings.reached[rule.id, s] for s in rule.asked_of(suite.description)}
     if candidates := sightings.broken.get(rule.id):
         if shrinks is None:
             return RuleVerdict(rule, Verdict.FAIL, reached, (Counterexample(*sightings.first[rule.id]),))

@@ -39,13 +39,25 @@ class Style:
     """What one scenario's threads are like.
 
     A tidy thread has call ids of its own for each call and answers each call once. Otherwise ids
-    are re-used in the way that ``ids`` names.
+    are re-used in the way that ``ids`` names. A ``varied`` one has texts, names and arguments that are
+    easily changed on the way, words beside calls, and a system prompt that is another from step to step.
     """
 
     capabilities: frozenset[Capability]
     tidy: bool = True
     ids: str = "fresh"
     system: str | None = None
+    varied: bool = False
+
+
+WORDS = ("", " \r\n", " e\u0301", "\ud83d", " <b>&amp;\u00a0</b>", "\x1c", "\ufeff \u2028")
+"""What the contents of a varied thread end with."""
+SAME_WORDS = "Go on."
+NAMES = ("tool", "files.read-all", "mcp__list")
+ARGUMENTS = ("", ' "n":  1.0, "n": 10000000000000001,', ' "b": "\u00e9\\u00e9", "a": null,')
+"""What the arguments of a varied thread's calls begin with: no two readers of JSON write all of it alike."""
+PROMPTS = ("", "\n\nAnswer in French. \n", " The summary of earlier turns follows:")
+"""What the system prompt of a varied thread ends with, from step to step."""
 
 
 class Draft:
@@ -58,6 +70,7 @@ class Draft:
         self.operations: list[Operation] = []
         self.ordinal = 0
         self.calls = 0
+        self.steps = 0
         self.open_calls: list[str | None] = []
         self.host = ScriptedHost()
         thread = Thread(summarization(configuration, "code point"))
@@ -86,7 +99,13 @@ class Draft:
         pending: Sequence[str | None] = (),
     ) -> None:
         """Take a model step."""
-        self.perform(Step(self.style.system, tuple(replies), tuple(answers), tuple(notes), tuple(pending)))
+        self.perform(Step(self.system(), tuple(replies), tuple(answers), tuple(notes), tuple(pending)))
+        self.steps += 1
+
+    def system(self) -> str | None:
+        """The system prompt of the next step."""
+        system = self.style.system
+        return system + PROMPTS[self.steps % len(PROMPTS)] if system and self.style.varied else system
 
     @contextmanager
     def turn(self, *, blocked: bool) -> Iterator[None]:
@@ -125,7 +144,7 @@ class Draft:
 
     def size(self) -> int:
         """Measure the next request, as the reference would send it."""
-        system = self.style.system
+        system = self.system()
         plan = self.session.thread.decide(None if system is None else Message("system", system))
         request = plan.as_measured.request if isinstance(plan, Ask) else plan.request
         return measure(request, self.configuration, STEERING)
@@ -136,6 +155,9 @@ class Draft:
         if length is not None and not self.can("exact-input"):
             length = max(length, len(content_text(self.ordinal)))
         content = content_text(self.ordinal, length)
+        if self.style.varied and length is None:
+            content += WORDS[self.ordinal % len(WORDS)]
+            content = SAME_WORDS if self.can("exact-input") and self.ordinal % 5 == 0 else content
         if role == "user":
             return Message("user", content)
         return Message("system" if role == "system" else "assistant", content)
@@ -145,11 +167,16 @@ class Draft:
         self.ordinal += 1
         ids = [self.fresh_id(place) for place in range(count)]
         self.open_calls += ids
-        calls = (
-            ToolCall(call_id, arguments=call_arguments(self.ordinal) if place == 0 else "{}")
-            for place, call_id in enumerate(ids)
-        )
-        return Message("assistant", "", tuple(calls))
+        calls = tuple(self.tool_call(call_id, marked=place == 0) for place, call_id in enumerate(ids))
+        return Message("assistant", "I look. " if self.style.varied and self.ordinal % 2 else "", calls)
+
+    def tool_call(self, call_id: str | None, *, marked: bool) -> ToolCall:
+        """Make a call; one that is marked carries its message's marker."""
+        arguments = call_arguments(self.ordinal) if marked else "{}"
+        if self.style.varied and marked:
+            arguments = arguments.replace("{", "{" + ARGUMENTS[self.ordinal % len(ARGUMENTS)], 1)
+        name = NAMES[self.ordinal % len(NAMES)] if self.style.varied else NAMES[0]
+        return ToolCall(call_id, name, arguments)
 
     def fresh_id(self, place: int) -> str | None:
         """Make the id of a new call, by the scenario's style."""

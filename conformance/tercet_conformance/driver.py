@@ -273,7 +273,9 @@ def text_of(value: object) -> str:
     """Write what an implementation made as a text, even if it cannot be written."""
     try:
         return str(value)
-    except Exception as error:
+    except BaseException as error:
+        if interrupts.is_persons(error):
+            raise
         return f"its text cannot be had: that raised {type(error).__name__}"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, get_args
 
 from tercet_conformance.interface import FullSession, StepEnd
+from tercet_conformance.interrupts import is_persons
 from tercet_spec.trace import Outcome
 from tercet_spec.vocabulary import Message, Role, State, Summary, ToolCall
 
@@ -11,6 +12,10 @@ ROLES = get_args(Role)
 OUTCOMES = get_args(Outcome)
 LONGEST = 4_000_000
 """The longest text that a message may hold, which is more than is ever scripted: it is judged in a moment."""
+
+
+MOST = 50_000
+"""The most messages that are read at once, for the same reason."""
 
 
 class Garbage(Exception):
@@ -21,7 +26,9 @@ def described(value: object) -> str:
     """Write a value shortly."""
     try:
         written = repr(value)
-    except Exception as error:
+    except BaseException as error:
+        if is_persons(error):
+            raise
         return f"a {type(value).__name__} whose repr raises {type(error).__name__}"
     return shortened(written, 80)
 
@@ -48,8 +55,8 @@ def is_sound(call: ToolCall) -> bool:
 
 def message_problem(message: object) -> str | None:
     """Say what keeps a value from being a message."""
-    if not isinstance(message, Message):
-        return f"{described(message)}, which is no Message"
+    if type(message) is not Message:
+        return f"{described(message)}, which is no Message"  # nor is one of a subclass, which equals none
     if message.role not in ROLES:
         return f"a message of role {message.role!r}; it is one of {', '.join(ROLES)}"
     if not isinstance(message.content, str):
@@ -71,10 +78,13 @@ def as_messages(messages: object, what: str) -> tuple[Message, ...]:
     """Take messages; raises Garbage."""
     if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
         raise Garbage(f"{what} {described(messages)}; it takes a sequence of Message")
-    for message in messages:
+    taken = tuple(messages)
+    if len(taken) > MOST:
+        raise Garbage(f"{what} {len(taken)} messages; the most that are read are {MOST}")
+    for message in taken:
         if problem := message_problem(message):
             raise Garbage(f"{what} {problem}")
-    return tuple(messages)
+    return taken
 
 
 METHODS = {
@@ -128,7 +138,7 @@ def as_state(state: object) -> State:
     """Take what state returned; raises Garbage."""
     if not isinstance(state, State):
         raise Garbage(f"state returned {described(state)}; it returns a State")
-    as_messages(state.history, "state showed a history with")
+    history = as_messages(state.history, "state showed a history with")
     summary = state.summary
     if summary is not None and not (
         isinstance(summary, Summary) and isinstance(summary.text, str) and isinstance(summary.through, str)
@@ -136,7 +146,7 @@ def as_state(state: object) -> State:
         raise Garbage(f"state showed the summary {described(summary)}; it is a Summary of two texts, or None")
     if type(state.usage) is not int or state.usage < 0:
         raise Garbage(f"state showed the usage {described(state.usage)}; it is a whole number from 0 up")
-    return State(tuple(state.history), summary, state.usage, as_texts(state.warnings, "state showed the warnings"))
+    return State(history, summary, state.usage, as_texts(state.warnings, "state showed the warnings"))
 
 
 def as_step_end(end: object) -> StepEnd:

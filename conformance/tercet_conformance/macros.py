@@ -10,10 +10,24 @@ from attrs import evolve, frozen
 
 from tercet_conformance.drafts import Draft, Style, changed
 from tercet_spec.notation import DEFAULT_SYSTEM, REWRITTEN
-from tercet_spec.scenarios import Answer, Edit, PlacedNote, Reply, Restore, Scenario
+from tercet_spec.scenarios import (
+    Answer,
+    Append,
+    Checkpoint,
+    Configure,
+    Edit,
+    PlacedNote,
+    Reply,
+    Restore,
+    Scenario,
+    Step,
+    content_text,
+)
 from tercet_spec.vocabulary import Capability, Configuration, Message, TokenCounter, Trigger
 
-FILLS = ("x", "x", "é", "漢", "😀")
+FILLS = ("x", "x", "é", "漢", "😀", "e\u0301", "so. \n\n")
+MOST_AT_ONCE = 80
+MOST_ASKED = 6
 ID_STYLES = ("fresh", "by turn", "constant", "empty", "missing")
 
 
@@ -51,7 +65,7 @@ def grow(draft: Draft, past: int, role: int = 0, last: int = 0) -> None:
             draft.append(draft.speak("user", min(400, (missing - counter.base) * counter.divisor)))
         return
     speakers = ("user", "assistant") if role else ("user", "user")
-    messages = [draft.speak(speakers[number % 2]) for number in range(min(missing, 25))]
+    messages = [draft.speak(speakers[number % 2]) for number in range(min(missing, MOST_AT_ONCE))]
     if last and draft.open_calls and messages:
         messages[-1] = draft.answer_call(last) or messages[-1]
     draft.append(*messages)
@@ -89,7 +103,16 @@ def answer_some(draft: Draft, order: int, between: int, answered: int) -> None:
         messages.append(draft.answer_call(order, again=answered == 1 and number == 0))
     if answered == 2 and not draft.style.tidy:
         messages.append(draft.result("nobody"))
-    draft.append(*[message for message in messages if message is not None])
+    results = [message for message in messages if message is not None]
+    draft.append(*(packed(results) if answered == 4 and draft.style.varied else results))
+
+
+def packed(messages: list[Message]) -> list[Message]:
+    """Put the last two messages into one, where both are results."""
+    if len(messages) < 2 or not (messages[-2].answers and messages[-1].answers):
+        return messages
+    *others, one, two = messages
+    return [*others, evolve(one, answers=one.answers + two.answers)]
 
 
 def step_that_calls(draft: Draft, calls: int, between: int, late: int) -> None:
@@ -115,13 +138,17 @@ def late_result(draft: Draft, index: int, past: int, again: int) -> None:
     draft.step()
 
 
-def fail_then_retry(draft: Draft, kind: int, past: int, more: int) -> None:
-    """Let a firing fail, then try again."""
+def fail_then_retry(draft: Draft, kind: int, past: int, more: int, times: int) -> None:
+    """Let a firing fail, once or several times in a row, then try again.
+
+    The compressor may go on to fail, for an implementation that asks it again.
+    """
     grow(draft, past)
+    asked = MOST_ASKED if times in (2, 3) else 1
     failures: list[tuple[list[Reply], list[Answer]]] = [
-        ([Reply(failure="failed")], []),
-        ([Reply(blank="")], []),
-        ([Reply(blank=" \u2003\n\u3000")], []),
+        ([Reply(failure="failed")] * asked, []),
+        ([Reply(blank="")] * asked, []),
+        ([Reply(blank=" \u2003\n\u3000")] * asked, []),
     ]
     if draft.can("model-step"):
         failures += [([], [Answer(failure="failed")])] * 2
@@ -129,7 +156,8 @@ def fail_then_retry(draft: Draft, kind: int, past: int, more: int) -> None:
     if draft.can("suspend"):
         failures.append(([], [Answer(failure="suspended")]))
     replies, answers = failures[kind % len(failures)]
-    draft.step(replies, answers)
+    for _ in range(max(1, times - 3)):
+        draft.step(replies, answers)
     draft.append(*[draft.speak("user") for _ in range(more)])
     draft.step()
 
@@ -137,10 +165,10 @@ def fail_then_retry(draft: Draft, kind: int, past: int, more: int) -> None:
 def long_summary(draft: Draft, past: int, over: int, fill_with: int, ends: int) -> None:
     """Fire with a summary about as long as the bound."""
     grow(draft, past)
-    character = FILLS[fill_with % len(FILLS)]
-    units = {"x": 1, "é": 1, "漢": 1, "😀": 1}[character]
-    length = 4 * draft.configuration.max_summary_tokens // units + over
-    draft.step([Reply(length, character, "\ud83d" if ends == 7 else " " if ends == 6 else "😀" if ends == 5 else "")])
+    length = 4 * draft.configuration.max_summary_tokens + over
+    draft.step(
+        [Reply(length, FILLS[fill_with], "\ud83d" if ends == 7 else " " if ends == 6 else "😀" if ends == 5 else "")]
+    )
     draft.step()
 
 
@@ -158,11 +186,13 @@ def by_other_measure(draft: Draft, fill_with: int, over: int) -> None:
 def configure(draft: Draft, what: int, value: int) -> None:
     """Change the configuration in the middle of a thread."""
     now = draft.configuration
-    match what % 3:
+    match what:
         case 0 if draft.can("bound"):
             draft.configure(changed(now, max_summary_tokens=32 + value))
         case 1:
             draft.configure(changed(now, keep_recent=1 + value % 5))
+        case 2:
+            draft.configure(evolve(now, token_counter=TokenCounter(value % 5, 1 + value % 6)))
         case _:
             draft.configure(changed(now, limit=max(1, now.trigger.limit + value - 4)))
     draft.append(draft.speak("user"))
@@ -184,7 +214,7 @@ def lower_bound(draft: Draft, over: int, fill_with: int) -> None:
     """Keep a summary as long as the bound, then lower the bound under it."""
     draft.configure(changed(draft.configuration, max_summary_tokens=40))
     grow(draft, 1)
-    draft.step([Reply(160 + over, FILLS[fill_with % len(FILLS)])])
+    draft.step([Reply(160 + over, FILLS[fill_with])])
     draft.append(draft.speak("user"))
     limit = draft.size() + 60 if draft.configuration.trigger.kind == "tokens" else draft.size() + 2
     draft.configure(changed(draft.configuration, max_summary_tokens=32, limit=limit))
@@ -215,10 +245,12 @@ def retry(draft: Draft, failures: int, past: int, fails_first: int) -> None:
     draft.step()
 
 
-def turn(draft: Draft, blocked: int, past: int, steps: int, calls: int) -> None:
+def turn(draft: Draft, blocked: int, past: int, steps: int, calls: int, fails: int) -> None:
     """Take a whole turn that fires, kept or blocked, and go on after it."""
     with draft.turn(blocked=bool(blocked)):
         draft.append(draft.speak("user"))
+        if fails == 1 and draft.can("model-step"):
+            draft.step(answers=[Answer(failure="failed")])
         for number in range(steps):
             grow(draft, past)
             message = draft.call(calls) if calls and number == 0 else None
@@ -242,12 +274,15 @@ def fork(draft: Draft, past: int, before: int, again: int) -> None:
     if again:
         grow(draft, 1)
         draft.step()
+        if again == 2:
+            draft.perform(Checkpoint("y"))
+            draft.append(draft.speak("user"))
         draft.perform(Restore("x"))
         draft.step()
 
 
 def edit(draft: Draft, what: int, where: int, count: int) -> None:
-    """Let another party remove or rewrite messages: covered ones, all after the summary, or some of the tail."""
+    """Let another party remove or rewrite messages: covered ones, all after the summary, or one of the tail."""
     grow(draft, 1)
     draft.step()
     draft.append(draft.speak("user"))
@@ -260,6 +295,8 @@ def edit(draft: Draft, what: int, where: int, count: int) -> None:
         draft.perform(Edit(covered.stop, end - covered.stop))
     elif what == 3 and covered:
         draft.perform(Edit(covered[-1], count))
+    elif what == 4 and draft.can("exact-input"):
+        draft.perform(Edit(max(0, end - 1 - where % 3), content=REWRITTEN))
     else:
         draft.perform(Edit(max(0, end - 1 - where % 3), 1))
     draft.step()
@@ -279,19 +316,20 @@ def step_with_notes(draft: Draft, past: int, back: int, second: int, role: int) 
     draft.step(notes=notes[:1])
 
 
-def step_with_pending(draft: Draft, calls: int, past: int, interim: int, before: int) -> None:
+def step_with_pending(draft: Draft, calls: int, past: int, interim: int, before: int, every: int) -> None:
     """Grow past the limit while a call is pending, answered so far or not."""
-    draft.append(*[draft.speak("user") for _ in range(before)], draft.call(calls))
-    pending = draft.open_calls[-1]
+    earlier = [draft.call(1)] if every and before else []
+    draft.append(*earlier, *[draft.speak("user") for _ in range(before)], draft.call(calls))
+    pending = draft.open_calls[-calls - len(earlier) :] if every else draft.open_calls[-1:]
     if interim:
-        draft.append(draft.result(pending))
+        draft.append(draft.result(pending[-1]))
     grow(draft, past)
     draft.append(*[draft.speak("user") for _ in range(draft.configuration.keep_recent)])
-    draft.step(pending=[pending])
+    draft.step(pending=pending)
     if interim < 2:
         draft.step()
         draft.append(draft.speak("user"))
-        draft.step(pending=[pending])
+        draft.step(pending=pending)
     result = draft.answer_call(len(draft.open_calls) - 1)
     if result:
         draft.append(result)
@@ -309,17 +347,17 @@ MACROS = (
     ),
     Macro("step_that_calls", {"calls": (1, 4), "between": (0, 3), "late": (0, 1)}, step_that_calls),
     Macro("late_result", {"index": (0, 3), "past": (1, 2), "again": (0, 1)}, late_result),
-    Macro("fail_then_retry", {"kind": (0, 15), "past": (1, 2), "more": (0, 2)}, fail_then_retry),
+    Macro("fail_then_retry", {"kind": (0, 15), "past": (1, 2), "more": (0, 2), "times": (0, 6)}, fail_then_retry),
     Macro(
         "long_summary",
-        {"past": (1, 1), "over": (-3, 5), "fill_with": (0, 4), "ends": (0, 7)},
+        {"past": (1, 1), "over": (-3, 5), "fill_with": (0, 6), "ends": (0, 7)},
         long_summary,
         frozenset({"bound"}),
     ),
     Macro("by_other_measure", {"fill_with": (0, 3), "over": (-1, 3)}, by_other_measure, frozenset({"bound"})),
-    Macro("configure", {"what": (0, 2), "value": (0, 8)}, configure, frozenset({"configure"})),
+    Macro("configure", {"what": (0, 4), "value": (0, 8)}, configure, frozenset({"configure"})),
     Macro("raise_keep_recent", {"by": (1, 6)}, raise_keep_recent, frozenset({"configure"})),
-    Macro("lower_bound", {"over": (-1, 2), "fill_with": (0, 4)}, lower_bound, frozenset({"configure", "bound"})),
+    Macro("lower_bound", {"over": (-1, 2), "fill_with": (0, 6)}, lower_bound, frozenset({"configure", "bound"})),
     Macro("step_again", {"times": (1, 2)}, step_again),
     Macro("no_usable_cut", {"calls": (0, 3)}, no_usable_cut),
     Macro(
@@ -330,14 +368,14 @@ MACROS = (
     ),
     Macro(
         "turn",
-        {"blocked": (0, 1), "past": (0, 2), "steps": (1, 2), "calls": (0, 2)},
+        {"blocked": (0, 1), "past": (0, 2), "steps": (1, 2), "calls": (0, 2), "fails": (0, 3)},
         turn,
         frozenset({"turns", "summary-shown"}),
     ),
     Macro(
-        "fork", {"past": (0, 2), "before": (0, 1), "again": (0, 1)}, fork, frozenset({"checkpoint", "summary-shown"})
+        "fork", {"past": (0, 2), "before": (0, 1), "again": (0, 2)}, fork, frozenset({"checkpoint", "summary-shown"})
     ),
-    Macro("edit", {"what": (0, 4), "where": (0, 5), "count": (1, 2)}, edit, frozenset({"edit", "summary-shown"})),
+    Macro("edit", {"what": (0, 5), "where": (0, 5), "count": (1, 2)}, edit, frozenset({"edit", "summary-shown"})),
     Macro(
         "step_with_notes",
         {"past": (-1, 2), "back": (0, 6), "second": (0, 5), "role": (0, 1)},
@@ -346,11 +384,14 @@ MACROS = (
     ),
     Macro(
         "step_with_pending",
-        {"calls": (1, 2), "past": (0, 1), "interim": (0, 3), "before": (0, 1)},
+        {"calls": (1, 2), "past": (0, 1), "interim": (0, 3), "before": (0, 1), "every": (0, 1)},
         step_with_pending,
         frozenset({"pending"}),
     ),
 )
+
+LARGE_KEEP, LARGE_LIMIT, LARGE_BOUND = 25, 75, 1100
+"""Numbers that a fixed one hidden in an implementation would be too small for."""
 
 OPENING: Mapping[str, tuple[int, int]] = {
     "limit": (-4, 6),
@@ -362,6 +403,8 @@ OPENING: Mapping[str, tuple[int, int]] = {
     "system": (0, 1),
     "opens": (0, 5),
     "style": (0, 9),
+    "varied": (0, 3),
+    "scale": (0, 39),
 }
 
 
@@ -369,11 +412,14 @@ def open_draft(capabilities: frozenset[Capability], numbers: Mapping[str, int]) 
     """Begin a scenario: a configuration and a style, from drawn numbers."""
     by_tokens = "token-trigger" in capabilities and (numbers["kind"] == 2 or "message-trigger" not in capabilities)
     counter = TokenCounter(numbers["base"], numbers["divisor"])
-    limit = max(1, numbers["keep"] + 2 + numbers["limit"])
+    scale = numbers["scale"]
+    keep = LARGE_KEEP if scale == 1 else numbers["keep"]
+    limit = LARGE_LIMIT if scale == 2 else max(1, keep + 2 + numbers["limit"])
+    bound = LARGE_BOUND if scale == 3 else numbers["bound"]
     configuration = Configuration(
         trigger=Trigger("tokens", 20 + limit * (4 + counter.base)) if by_tokens else Trigger("messages", limit),
-        keep_recent=numbers["keep"],
-        max_summary_tokens=numbers["bound"] if "bound" in capabilities else 1000,
+        keep_recent=keep,
+        max_summary_tokens=bound if "bound" in capabilities else 1000,
         token_counter=counter,
     )
     style = numbers["style"]
@@ -384,6 +430,7 @@ def open_draft(capabilities: frozenset[Capability], numbers: Mapping[str, int]) 
             tidy=style < 6,
             ids="fresh" if style < 6 else ID_STYLES[1 + style % 4],
             system=DEFAULT_SYSTEM if numbers["system"] and "system" in capabilities else None,
+            varied=numbers["varied"] == 3,
         ),
     )
     if numbers["opens"] == 5:
@@ -410,8 +457,14 @@ def refusals(capabilities: frozenset[Capability]) -> list[Scenario]:
     wrong = [evolve(right, keep_recent=keep) for keep in (0, -1)]
     wrong += [evolve(right, trigger=Trigger(kind, limit)) for limit in (0, -1)]
     wrong.append(evolve(right, trigger=Trigger("words", 10)))
+    if {"message-trigger", "token-trigger"} <= capabilities:
+        wrong.append(evolve(right, trigger=Trigger("tokens", 0)))
     if "bound" in capabilities:
         wrong += [evolve(right, max_summary_tokens=bound) for bound in (31, 0, -1)]
     if "beside" in capabilities:
         wrong += [evolve(right, beside=(other,)) for other in ("window", "summarizer")]
-    return [Scenario(configuration) for configuration in wrong]
+    opened = [Scenario(configuration) for configuration in wrong]
+    if "configure" not in capabilities:
+        return opened
+    went_on = (Append((Message("user", content_text(1)),)), Step())
+    return opened + [Scenario(right, (Configure(configuration), *went_on)) for configuration in wrong]

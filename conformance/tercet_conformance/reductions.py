@@ -8,8 +8,9 @@ from attrs import evolve, frozen
 from tercet_conformance.drafts import changed
 from tercet_conformance.tidiness import messages_of
 from tercet_spec.characters import size
-from tercet_spec.notation import DEFAULT, REWRITTEN, Written, message_of
+from tercet_spec.notation import DEFAULT, DEFAULT_SYSTEM, REWRITTEN, Written, message_of
 from tercet_spec.pairs import pair
+from tercet_spec.readings import MARKER
 from tercet_spec.scenarios import (
     Answer,
     Append,
@@ -23,7 +24,7 @@ from tercet_spec.scenarios import (
     Step,
     content_text,
 )
-from tercet_spec.vocabulary import Configuration, Message, TokenCounter, Trigger
+from tercet_spec.vocabulary import Configuration, Message, TokenCounter, ToolCall, Trigger
 
 T = TypeVar("T")
 
@@ -199,7 +200,11 @@ def by_messages(scenario: Scenario) -> Iterator[Scenario]:
 
 def plainer_operations(scenario: Scenario) -> Iterator[Scenario]:
     """Make one operation plainer: no system prompt, a shorter script, shorter texts."""
-    if any(isinstance(operation, Step) and operation.system for operation in scenario.operations):
+    systems = {operation.system for operation in scenario.operations if isinstance(operation, Step)}
+    if systems - {None, DEFAULT_SYSTEM}:
+        plain = (evolve(o, system=DEFAULT_SYSTEM) if isinstance(o, Step) else o for o in scenario.operations)
+        yield Scenario(scenario.configuration, tuple(plain))
+    if systems - {None}:
         without = (evolve(o, system=None) if isinstance(o, Step) else o for o in scenario.operations)
         yield Scenario(scenario.configuration, tuple(without))
     for index, operation in enumerate(scenario.operations):
@@ -235,10 +240,20 @@ def plainer_operation(operation: Operation) -> Iterator[Operation]:
             yield EndTurn()
         case Append(messages):
             for position, message in enumerate(messages):
-                if len(message.content) > 4:
-                    for length in (4, len(message.content) // 2, len(message.content) - 1):
-                        shorter = evolve(message, content=message.content[: max(4, length)])
-                        yield Append((*messages[:position], shorter, *messages[position + 1 :]))
+                for other in plainer_message(message):
+                    if other != message:
+                        yield Append((*messages[:position], other, *messages[position + 1 :]))
+
+
+def plainer_message(message: Message) -> Iterator[Message]:
+    """Make a message plainer and shorter: its marker alone, tools of the usual name, a beginning of its content."""
+    marker = MARKER.match(message.content)
+    if marker:
+        yield evolve(message, content=marker[0])
+    yield evolve(message, calls=tuple(evolve(call, name=ToolCall(None).name) for call in message.calls))
+    if len(message.content) > 4:
+        for length in (4, len(message.content) // 2, len(message.content) - 1):
+            yield evolve(message, content=message.content[: max(4, length)])
 
 
 def plainer_reply(reply: Reply) -> Iterator[Reply]:

@@ -75,7 +75,7 @@ def replay_within(
         steps = max(steps, ran.steps)
         for rule in suite.rules:
             reached = {
-                situation: judgement.reached[rule.id, situation] for situation in rule.asked_of(suite.capabilities)
+                situation: judgement.reached[rule.id, situation] for situation in rule.asked_of(suite.description)
             }
             finding = next((finding for finding in judgement.findings if finding.rule is rule), None)
             verdict = verdict_of(rule, reached, finding, scenario, saved)

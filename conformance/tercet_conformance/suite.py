@@ -1,10 +1,11 @@
 """One implementation under some rules: scenarios are run against it, and judged."""
 
+from collections import Counter
 from collections.abc import Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from tercet_conformance.driver import Run, run
+from tercet_conformance.driver import Run, broken_off, run
 from tercet_conformance.interface import Implementation
 from tercet_conformance.limits import MOST_HANGS, GivenUp, Limits
 from tercet_conformance.requirements import needs
@@ -12,6 +13,8 @@ from tercet_spec.judgement import Finding, Judgement, judge
 from tercet_spec.rules import AnyRule
 from tercet_spec.scenarios import Scenario
 from tercet_spec.vocabulary import Capability, Description
+
+JUDGING = "judging what it did (a fault of the suite, or of a value that nobody can read)"
 
 
 @frozen
@@ -45,7 +48,14 @@ class Suite:
     def judge(self, scenario: Scenario) -> tuple[Run, Judgement]:
         """Run one scenario and judge its trace; raises GivenUp."""
         ran = self.run(scenario)
-        return ran, judge(ran.trace, self.rules)
+        return self.judged(ran, self.rules)
+
+    def judged(self, ran: Run, rules: Sequence[AnyRule]) -> tuple[Run, Judgement]:
+        """Judge the trace of a run; where that cannot be judged, the run says so, and the others go on."""
+        try:
+            return ran, judge(ran.trace, rules)
+        except Exception as error:
+            return evolve(ran, diagnosis=ran.diagnosis or broken_off(JUDGING, error)), Judgement((), Counter())
 
     def first_finding(self, scenario: Scenario, rule: AnyRule) -> Finding | None:
         """Run one scenario and return what first broke a rule; nothing where the implementation hung too often."""
@@ -53,7 +63,7 @@ class Suite:
             ran = self.run(scenario)
         except GivenUp:
             return None
-        return next(iter(judge(ran.trace, [rule]).findings), None)
+        return next(iter(self.judged(ran, [rule])[1].findings), None)
 
     def breaks(self, scenario: Scenario, rule: AnyRule) -> bool:
         """Tell whether a scenario that can be asked of the implementation breaks one rule."""

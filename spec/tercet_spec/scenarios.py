@@ -16,7 +16,8 @@ from tercet_spec.vocabulary import Configuration, Message
 class Reply:
     """What the compressor answers: a text of ``length`` code points, a blank one, or a failure.
 
-    The text begins with the tag of its ordinal and goes on with ``fill``; ``ends`` is put at its end.
+    The text begins with the tag of its ordinal and goes on with ``fill``, again and again; ``ends`` is put
+    at its end.
     """
 
     length: int = 12
@@ -138,7 +139,8 @@ def reply_text(reply: Reply, ordinal: int) -> str:
     if reply.blank is not None:
         return reply.blank
     tag = f"k{ordinal}z"
-    return tag + reply.fill * max(0, reply.length - len(tag) - len(reply.ends)) + reply.ends
+    room = max(0, reply.length - len(tag) - len(reply.ends))
+    return tag + (reply.fill * room)[:room] + reply.ends
 
 
 def content_text(ordinal: int, length: int | None = None) -> str:

@@ -172,6 +172,7 @@ RULES = (
         relation=sent,
         situations={"a text over the bound": is_cut, "a stored text over a lowered bound": cut_when_sent},
         needs=frozenset({"bound"}),
+        only_with={"a stored text over a lowered bound": frozenset({"configure"})},
     ),
     Rule(
         id="bound.longest",

@@ -165,6 +165,7 @@ RULES = (
                 step.called_back(step.start, cut) for cut in step.cuts
             ),
         },
+        of_late_results=frozenset({"a late result among the messages before the cut"}),
     ),
     Rule(
         id="compress.so-far",

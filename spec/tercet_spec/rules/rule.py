@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from attrs import field, frozen
 
 from tercet_spec.moments import Moment
-from tercet_spec.vocabulary import Capability
+from tercet_spec.vocabulary import Capability, Description
 
 M = TypeVar("M", bound=Moment)
 
@@ -55,7 +55,8 @@ class Rule(Generic[M]):
     ``about`` are the kinds of moment that it judges. ``needs`` are the capabilities without which it
     is not applicable. ``situations`` are what it speaks about: each a name and a predicate on a
     moment; it passes only where all were reached, but those that are asked ``only_with`` capabilities
-    which are not declared. ``relation`` yields what breaks it in a moment, given the one before.
+    which are not declared, and those of a late result under a summary (``of_late_results``) where
+    such a summary is set aside. ``relation`` yields what breaks it in a moment, given the one before.
     A rule ``where_declared`` counts in its profile only where it is applicable.
     """
 
@@ -70,6 +71,7 @@ class Rule(Generic[M]):
     situations: Mapping[str, Callable[[M], bool]] = field(repr=False)
     needs: frozenset[Capability] = frozenset()
     only_with: Mapping[str, frozenset[Capability]] = field(factory=dict, repr=False)
+    of_late_results: frozenset[str] = frozenset()
     where_declared: bool = False
 
     @property
@@ -87,9 +89,14 @@ class Rule(Generic[M]):
             return []
         return [name for name, holds in self.situations.items() if holds(moment)]
 
-    def asked_of(self, capabilities: frozenset[Capability]) -> list[str]:
-        """List the situations that an implementation of these capabilities can be brought into."""
-        return [name for name in self.situations if self.only_with.get(name, frozenset()) <= capabilities]
+    def asked_of(self, description: Description) -> list[str]:
+        """List the situations that an implementation which describes itself so can be brought into."""
+        return [
+            name
+            for name in self.situations
+            if self.only_with.get(name, frozenset()) <= description.capabilities
+            and not (description.sets_aside and name in self.of_late_results)
+        ]
 
     def applies_to(self, capabilities: frozenset[Capability]) -> bool:
         """Tell whether an implementation of these capabilities can be asked to keep it."""

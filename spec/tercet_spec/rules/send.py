@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tercet_spec.moments import Attempt, Moment, Step
+from tercet_spec.moments import Attempt, Change, Moment, Step
 from tercet_spec.pairs import is_legal
 from tercet_spec.readings import Part
 from tercet_spec.requests import is_displaced, position_of
@@ -142,8 +142,8 @@ def same_request(step: Step, _: Moment | None) -> Iterator[Violation]:
         yield Violation("after the compressor's answer a request is sent", "none was")
 
 
-def applies(step: Step, _: Moment | None) -> Iterator[Violation]:
-    if step.stored is None or step.stands is not None:
+def applies(step: Step | Change, _: Moment | None) -> Iterator[Violation]:
+    if isinstance(step, Change) or step.stored is None or step.stands is not None:
         return
     for number, attempt in enumerate(step.attempts):
         part = attempt.summary
@@ -153,6 +153,14 @@ def applies(step: Step, _: Moment | None) -> Iterator[Violation]:
                 "it carries that summary",
                 attempt=number,
             )
+
+
+def does_not_apply(moment: Step | Change) -> bool:
+    """Tell whether a stored summary does not apply to a request, or was cleared with its last covered message."""
+    if isinstance(moment, Step):
+        return moment.stored is not None and moment.stands is None and bool(moment.attempts)
+    gone = moment.key is not None and position_of(moment.history_after, moment.key.summary.through) is None
+    return gone and moment.shown_after.summary is None
 
 
 def reason(step: Step) -> str:
@@ -371,8 +379,9 @@ RULES = (
         about=Step,
         relation=calls_back,
         situations={"a late result": has_late_result},
+        of_late_results=frozenset({"a late result"}),
     ),
-    Rule(
+    Rule[Step | Change](
         id="send.applies",
         level=Level.MUST,
         profile=Profile.DURABLE,
@@ -383,13 +392,9 @@ RULES = (
         "one while a result after the anchor answers a covered call. An edit before the anchor where key.restore is "
         "not declared is not judged.",
         why="A summary whose last message is gone stands for a thread that never was, and hides what took its place.",
-        about=Step,
+        about=(Step, Change),
         relation=applies,
-        situations={
-            "a stored summary does not apply": lambda step: (
-                step.stored is not None and step.stands is None and bool(step.attempts)
-            )
-        },
+        situations={"a stored summary does not apply": does_not_apply},
         needs=frozenset({"edit", "summary-shown"}),
     ),
     Rule(

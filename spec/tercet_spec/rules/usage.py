@@ -53,7 +53,9 @@ def compressor(step: Step, _: Moment | None) -> Iterator[Violation]:
         yield Violation("the compressor's calls are counted in the thread's usage", f"{missing.name} is not")
 
 
-def every_call(moment: Step | Change, _: Moment | None) -> Iterator[Violation]:
+def every_call(moment: Step | Change, before: Moment | None) -> Iterator[Violation]:
+    if isinstance(before, Step | Change) and moment.shown_before.usage != before.shown_after.usage:
+        yield Violation("no call was made in between: usage stays", "it was changed")
     if isinstance(moment, Change):
         if moment.kind in ("kept", "blocked") and moment.shown_after.usage != moment.shown_before.usage:
             fewer = moment.shown_after.usage < moment.shown_before.usage

@@ -1,6 +1,7 @@
 """Wrong about how long a summary may be."""
 
 from collections.abc import Sequence
+from unicodedata import combining
 
 from tercet_conformance.gallery.entry import wrong
 from tercet_conformance.gallery.plain import Plain, View
@@ -119,3 +120,37 @@ class BoundedByTheCounter(BoundedByTheStricterMeasure):
 
     def bounded(self, text: str) -> str:
         return self.counted(text)
+
+
+@wrong("bound.longest")
+class CutAtAWord(Plain):
+    """Cuts a text at the last space before the bound."""
+
+    def bounded(self, text: str) -> str:
+        cut = super().bounded(text)
+        return cut if cut == text or " " not in cut.strip() else cut.rstrip().rpartition(" ")[0]
+
+
+@wrong("bound.longest")
+class FirstParagraphKept(Plain):
+    """Keeps the first paragraph of a text."""
+
+    def bounded(self, text: str) -> str:
+        return super().bounded(text.partition("\n\n")[0])
+
+
+@wrong("bound.longest")
+class CutBetweenLetters(Plain):
+    """Cuts no letter from its accent."""
+
+    def bounded(self, text: str) -> str:
+        cut = super().bounded(text)
+        return cut[:-1] if combining(text[len(cut) :][:1] or "x") else cut
+
+
+@wrong("bound.longest")
+class NoMoreThanTwoThousandCharacters(Plain):
+    """Keeps two thousand characters of a text at most, whatever the bound."""
+
+    def bounded(self, text: str) -> str:
+        return super().bounded(text)[:2000]

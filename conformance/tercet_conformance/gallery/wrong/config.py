@@ -86,3 +86,19 @@ class WarnsOfTheTightestOnly(Plain):
         if configuration.trigger.kind == "messages":
             return configuration.trigger.limit <= configuration.keep_recent
         return super().thrashes()
+
+
+@wrong("config.keep-recent")
+class LooksOnlyAtFirst(Plain):
+    """Looks at the configuration that a thread is opened with, and at none that it is changed to."""
+
+    def keeps_too_few(self, configuration: Configuration) -> bool:
+        return super().keeps_too_few(configuration) and not hasattr(self, "configuration")
+
+
+@wrong("config.trigger")
+class NoTokensAtAllAccepted(Plain):
+    """Accepts a limit of no tokens."""
+
+    def has_bad_trigger(self, configuration: Configuration) -> bool:
+        return super().has_bad_trigger(configuration) and configuration.trigger.kind != "tokens"

@@ -269,3 +269,22 @@ class PendingById(Plain):
         ids = [self.history[self.position(call.message)].calls[call.place].id for call in self.pending]
         called = [(message.id, call.id) for message in self.history for call in message.calls]
         return [next(stored for stored, call_id in called if call_id == wanted) or "" for wanted in ids]
+
+
+@wrong("cut.pairs")
+class FirstAnswerOfAMessagePairs(Plain):
+    """Of a message that answers several calls sees the first answer."""
+
+    def links(self) -> list[Link]:
+        found: dict[int, Link] = {}
+        for link in super().links():
+            found.setdefault(link.result, link)
+        return list(found.values())
+
+
+@wrong("cut.pending")
+class OnePendingCallSeen(Plain):
+    """Sees the latest of several pending calls only."""
+
+    def waiting(self) -> list[str]:
+        return super().waiting()[-1:]

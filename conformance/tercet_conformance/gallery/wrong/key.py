@@ -312,3 +312,67 @@ class OnlyTheAnchorMatters(Plain):
 
     def touches_covered(self, history: Sequence[Message], summary: Summary) -> bool:
         return self.history[self.position(summary.through)] not in history
+
+
+@wrong("key.forward")
+class ClearedAtTheTurnsEnd(Plain):
+    """Forgets the summary when a turn is over, as if the next began afresh."""
+
+    def end_turn(self, blocked: bool) -> None:
+        super().end_turn(blocked)
+        if not blocked:
+            self.summary = None
+
+
+@wrong("key.forward")
+class ClearedByACheckpoint(Plain):
+    """Puts the summary by with the thread, and no longer has it itself."""
+
+    def checkpoint(self) -> str:
+        named = super().checkpoint()
+        self.summary = None
+        return named
+
+
+@wrong("key.restore")
+class LatestCheckpointRestored(Plain):
+    """Restores the latest checkpoint, whichever is asked for."""
+
+    def restore(self, checkpoint: str) -> None:
+        history = self.checkpoints[int(checkpoint[1:])].history
+        self.put_back(Saved(history, self.checkpoints[-1].summary))
+
+
+@wrong("key.block")
+class FailedStepMovesTheTurnsBeginning(Plain):
+    """Lets what was there when a step of a turn failed outlive the turn's block."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        try:
+            return super().step(system, notes, pending)
+        except BaseException:
+            self.began = self.saved()
+            raise
+
+
+@wrong("key.commits-with-step")
+class WrittenWithTheNextMessage(Plain):
+    """Writes the summary of a step that failed into the key when the next message is stored."""
+
+    due: Summary | None = None
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        self.due = self.key(new) if new else None
+        return super().send(system, view, new)
+
+    def append(self, messages: Sequence[Message]) -> Sequence[str]:
+        self.summary, self.due = self.due or self.summary, None
+        return super().append(messages)
+
+    def put_back(self, saved: Saved) -> None:
+        super().put_back(saved)
+        self.due = None
+
+    def edit(self, history: Sequence[Message]) -> None:
+        super().edit(history)
+        self.due = None

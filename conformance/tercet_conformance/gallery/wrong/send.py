@@ -1,6 +1,9 @@
 """Wrong about what a request holds, and where."""
 
 from collections.abc import Sequence
+from json import dumps, loads
+from re import sub
+from unicodedata import normalize
 
 from attrs import evolve
 
@@ -456,3 +459,99 @@ class NotesBeforeTheSummary(Plain):
             if message not in self.displaced or message not in seen:
                 seen.append(message)
         return seen
+
+
+@wrong("send.system-first")
+class SystemPromptOfTheFirstStep(Plain):
+    """Goes on with the system prompt that the thread began with."""
+
+    first: str | None = None
+
+    def prompt(self, system: str | None) -> list[Message]:
+        self.first = self.first or system
+        return super().prompt(self.first if system is not None else None)
+
+
+class Rewriting(Plain):
+    """Sends the stored messages as they are, but for one thing."""
+
+    def request(self, system: str | None, view: View) -> list[Message]:
+        return [self.rewritten(message) if message.id else message for message in super().request(system, view)]
+
+    def rewritten(self, message: Message) -> Message:
+        """Write a stored message as it is sent."""
+        raise NotImplementedError
+
+
+@wrong("send.rest-unchanged")
+class ContentsStripped(Rewriting):
+    """Strips white space from both ends of what was said."""
+
+    def rewritten(self, message: Message) -> Message:
+        return evolve(message, content=message.content.strip())
+
+
+@wrong("send.rest-unchanged")
+class ContentsNormalised(Rewriting):
+    """Composes what was said in the normal form of Unicode."""
+
+    def rewritten(self, message: Message) -> Message:
+        return evolve(message, content=normalize("NFC", message.content))
+
+
+@wrong("send.rest-unchanged")
+class LineEndsRewritten(Rewriting):
+    """Ends lines as its own system does."""
+
+    def rewritten(self, message: Message) -> Message:
+        return evolve(message, content=message.content.replace("\r\n", "\n"))
+
+
+@wrong("send.rest-unchanged")
+class HalvesReplaced(Rewriting):
+    """Puts a question mark where a text has half a character."""
+
+    def rewritten(self, message: Message) -> Message:
+        return evolve(message, content=message.content.encode("utf-8", "replace").decode())
+
+
+@wrong("send.rest-unchanged")
+class WordsBesideCallsDropped(Rewriting):
+    """Sends no words of a message that calls tools."""
+
+    def rewritten(self, message: Message) -> Message:
+        return evolve(message, content="") if message.calls else message
+
+
+@wrong("send.rest-unchanged")
+class NamesOfCallsCleaned(Rewriting):
+    """Replaces what is neither letter nor digit in the name of a tool that was called."""
+
+    def rewritten(self, message: Message) -> Message:
+        return evolve(
+            message, calls=tuple(evolve(call, name=sub(r"[^a-zA-Z0-9]", "_", call.name)) for call in message.calls)
+        )
+
+
+@wrong("send.rest-unchanged")
+class ArgumentsWrittenAnew(Rewriting):
+    """Parses the arguments of calls, and writes them as JSON again."""
+
+    def rewritten(self, message: Message) -> Message:
+        return evolve(
+            message, calls=tuple(evolve(call, arguments=dumps(loads(call.arguments))) for call in message.calls)
+        )
+
+
+@wrong("send.nothing-lost")
+class SameWordsSentOnce(Plain):
+    """Sends of messages that say the same the first only."""
+
+    def request(self, system: str | None, view: View) -> list[Message]:
+        request = super().request(system, view)
+        said = [(message.role, message.content) for message in request]
+        return [
+            message
+            for place, message in enumerate(request)
+            if message.role != "user" or not message.content or said.index(said[place]) == place
+        ]

@@ -8,7 +8,7 @@ from tercet_conformance.gallery.entry import wrong
 from tercet_conformance.gallery.plain import Plain, View
 from tercet_conformance.interface import StepEnd
 from tercet_spec.characters import size
-from tercet_spec.vocabulary import Message, Summary, TokenCounter
+from tercet_spec.vocabulary import Configuration, Message, Summary, TokenCounter
 
 
 @wrong("trigger.as-sent", "https://github.com/openclaw/openclaw/issues/119824")
@@ -279,3 +279,36 @@ class NotesNotMeasured(Plain):
     def measured(self, system: str | None, view: View) -> Sequence[Message]:
         notes = [note.message for note in self.notes]
         return [message for message in super().measured(system, view) if message not in notes]
+
+
+@wrong("trigger.tokens")
+class CallsBesideWordsNotCounted(Plain):
+    """Counts of a message that says something and calls tools the words only."""
+
+    def tokens(self, message: Message) -> int:
+        return super().tokens(evolve(message, calls=()) if message.content else message)
+
+
+@wrong("trigger.quiet")
+class CountedAsAtFirst(Plain):
+    """Goes on with the tokenCounter that the thread was opened with."""
+
+    def configure(self, configuration: Configuration) -> None:
+        counter = self.configuration.token_counter if hasattr(self, "configuration") else configuration.token_counter
+        super().configure(evolve(configuration, token_counter=counter))
+
+
+@wrong("trigger.fires")
+class GivesUpAfterTwoFailures(Plain):
+    """Never asks the compressor again that failed twice in a row."""
+
+    failures = 0
+
+    def decide(self, system: str | None, view: View) -> View | None:
+        return None if self.failures == 2 else super().decide(system, view)
+
+    def fire(self, system: str | None, view: View, cut: int) -> View:
+        self.failures += 1
+        new = super().fire(system, view, cut)
+        self.failures = 0
+        return new

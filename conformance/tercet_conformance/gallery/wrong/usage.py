@@ -99,3 +99,12 @@ class BlockTakesUsageBack(Plain):
     def block(self, began: Saved) -> None:
         super().block(began)
         self.usage = self.used
+
+
+@wrong("usage.every-call")
+class ForgottenWhenMessagesAreStored(Plain):
+    """Counts anew from each message that is stored."""
+
+    def append(self, messages: Sequence[Message]) -> Sequence[str]:
+        self.usage = 0
+        return super().append(messages)
