@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from tercet_conformance.interface import Cancelled, Refused, StepEnd, Unsupporte
 from tercet_spec.judgement import judge
 from tercet_spec.notation import parse, scenario_of
 from tercet_spec.rules import RULES
-from tercet_spec.trace import Opened, StepEnded
+from tercet_spec.trace import Opened, Requested, StepEnded
 from tercet_spec.trace import Refused as RefusedEvent
 from tercet_spec.vocabulary import Configuration, Message, Note, PendingCall, State, Summary, ToolCall
 
@@ -103,10 +103,33 @@ def test_what_cannot_be_read_is_named_with_what_is_allowed(operation: str, value
     assert said in problem(giving(operation, value))
 
 
+class Own(Message):
+    """A message of one's own."""
+
+
+class Shifting(list[Message]):
+    """A list that holds something else the second time."""
+
+    seen = False
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.seen:
+            return iter([None])
+        self.seen = True
+        return super().__iter__()
+
+
+def test_what_is_handed_over_is_read_once() -> None:
+    ran = driven(telling(lambda host: host.answer(Shifting([USER]))))
+    (requested,) = (event for event in ran.trace.events if isinstance(event, Requested))
+    assert requested.request == (USER,)
+
+
 @pytest.mark.parametrize(
     ("message", "said"),
     [
         ({"role": "user"}, "which is no Message"),
+        (Own("user"), "which is no Message"),
         (wrongly(USER, role="human"), "role 'human'; it is one of system, user, assistant, tool"),
         (wrongly(USER, content=None), "content None; it is a text"),
         (wrongly(USER, calls=[ToolCall("x")]), "they are a tuple of ToolCall"),

@@ -456,3 +456,36 @@ class TakesTheStreams(Plain):
                 stream.write("noise\n")
         sys.stdout = sys.stderr = None
         raise OSError("the streams are gone")
+
+
+class Exiting(Exception):
+    """An error that ends the process when it is read."""
+
+    def __str__(self) -> str:
+        raise SystemExit(0)
+
+
+@hostile("its text cannot be had: that raised SystemExit")
+class RaisesWhatExits(Plain):
+    """Raises an error whose text ends the process."""
+
+    def call_model(self, request: Sequence[Message]) -> Message:
+        raise Exiting
+
+
+class Incomparable(str):
+    """A text that cannot be compared."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no comparison")
+
+
+@hostile("raised RuntimeError: no comparison")
+class SendsWhatCannotBeCompared(Plain):
+    """Sends messages whose contents raise where they are compared."""
+
+    def call_model(self, request: Sequence[Message]) -> Message:
+        return super().call_model([evolve(message, content=Incomparable(message.content)) for message in request])
