@@ -126,7 +126,8 @@ class Step:
 
     ``history`` is the suite's own, before the step. ``stored`` is the summary in the thread: the
     one shown or, where none is ever shown, the one that the last committed request carried;
-    ``stored_made`` is where its text came from. ``attempt`` counts from 0, and is the last where it
+    ``stored_made`` is where its text came from. ``left`` is what was shown after the step or the block
+    before, where nothing was restored or edited since. ``attempt`` counts from 0, and is the last where it
     is ``None``.
     """
 
@@ -144,6 +145,7 @@ class Step:
     attempts: tuple[Attempt, ...]
     outcome: Outcome
     attempt: int | None
+    left: State | None
     shown_before: State
     shown_after: State
     history_after: tuple[Message, ...]
@@ -324,6 +326,7 @@ class Memory:
     turn: Point | None = None
     checkpoints: Mapping[str, Point] = field(factory=dict)
     keys: tuple[Key, ...] = ()
+    left: State | None = None
 
     def point(self, shown: State) -> Point:
         """What the thread is now."""
@@ -385,6 +388,8 @@ def fold_change(
         case Edited(history):
             kind, point = "edited", Point(history, None, memory.inferred)
     after = memory.back_at(point) if point else evolve(memory, turn=None)
+    if kind != "kept":
+        after = evolve(after, left=event.shown if kind == "blocked" else None)
     if kind == "edited" and "restores-key" not in description.capabilities:
         after = evolve(after, made=tuple(covering_edited(made, memory, after) for made in memory.made))
     change = Change(
@@ -465,6 +470,7 @@ def fold_step(
         attempts=tuple(attempts),
         outcome=ended.outcome,
         attempt=ended.attempt,
+        left=memory.left,
         shown_before=begun.shown,
         shown_after=ended.shown,
         history_after=history,
@@ -475,7 +481,8 @@ def fold_step(
     key = key_of(ended.shown.summary, history)
     is_new_key = key is not None and ended.shown.summary != begun.shown.summary
     keys = (*memory.keys, key) if is_new_key and key else memory.keys
-    return moment, evolve(memory, history=history, made=made, inferred=inferred, steps=memory.steps + 1, keys=keys)
+    after = evolve(memory, history=history, made=made, inferred=inferred, steps=memory.steps + 1, keys=keys)
+    return moment, evolve(after, left=ended.shown)
 
 
 def read_exchange(event: Summarized, thread: Thread) -> Exchange:

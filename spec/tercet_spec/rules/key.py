@@ -110,8 +110,7 @@ def commits_with_step(step: Step, before: Moment | None) -> Iterator[Violation]:
         yield Violation(f"the step {ended(step)}: the stored summary stays as it was", "it was changed")
     if shown and committed_summary(step) and step.shown_after.summary == step.shown_before.summary:
         yield Violation("the new summary is committed with the step", "the key is as it was")
-    after = before.shown_after.summary if isinstance(before, Step) else step.shown_before.summary
-    if shown and step.shown_before.summary not in (None, after):
+    if shown and step.left and step.shown_before.summary not in (None, step.left.summary):
         yield Violation("the key is written with a step's commit", "it was written in between")
     if not shown:
         yield from used_again(step, before)
@@ -128,9 +127,9 @@ def expected_input(step: Step) -> tuple[int, ...]:
     return (*step.called_back(step.start, step.usable[-1]), *range(step.start, step.usable[-1]))
 
 
-def forward(step: Step, before: Moment | None) -> Iterator[Violation]:
-    kept = kept_since(before)
-    if kept is not None and covered_under(step, kept) > covered_under(step, step.stored):
+def forward(step: Step, _: Moment | None) -> Iterator[Violation]:
+    left = step.left and step.left.summary
+    if left and covered_under(step, left) > covered_under(step, step.stored):
         yield Violation("the key stays from one step's commit to the next", "it was changed in between")
         return
     if step.outcome != "committed" or step.stands is None or step.stored_after == step.stored:
@@ -145,13 +144,6 @@ def forward(step: Step, before: Moment | None) -> Iterator[Violation]:
             f"it goes as far as message {position + 1}",
             position,
         )
-
-
-def kept_since(before: Moment | None) -> Summary | None:
-    """What was shown as stored after the moment before, where nothing but a kept turn's end lies between."""
-    if isinstance(before, Step):
-        return before.shown_after.summary
-    return before.shown_before.summary if isinstance(before, Change) and before.kind == "kept" else None
 
 
 def covered_under(step: Step, summary: Summary | None) -> int:

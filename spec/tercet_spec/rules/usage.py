@@ -53,9 +53,7 @@ def compressor(step: Step, _: Moment | None) -> Iterator[Violation]:
         yield Violation("the compressor's calls are counted in the thread's usage", f"{missing.name} is not")
 
 
-def every_call(moment: Step | Change, before: Moment | None) -> Iterator[Violation]:
-    if isinstance(before, Step | Change) and moment.shown_before.usage != before.shown_after.usage:
-        yield Violation("no call was made in between: usage stays", "it was changed")
+def every_call(moment: Step | Change, _: Moment | None) -> Iterator[Violation]:
     if isinstance(moment, Change):
         if moment.kind in ("kept", "blocked") and moment.shown_after.usage != moment.shown_before.usage:
             fewer = moment.shown_after.usage < moment.shown_before.usage
@@ -64,6 +62,8 @@ def every_call(moment: Step | Change, before: Moment | None) -> Iterator[Violati
                 "it is less than before" if fewer else "it is more than before",
             )
         return
+    if moment.left and moment.shown_before.usage != moment.left.usage:
+        yield Violation("no call was made in between: usage stays", "it was changed")
     calls = counted(moment)
     wrong = [call for call in calls if call.times != 1 and not (is_compressors_alone(calls) and call.times == 0)]
     if not calls and moment.shown_after.usage != moment.shown_before.usage:

@@ -7,7 +7,7 @@ from attrs import evolve
 from tercet_conformance.gallery.entry import wrong
 from tercet_conformance.gallery.plain import CAPABILITIES, Plain, Saved, View
 from tercet_conformance.interface import Cancelled, ModelFailed, StepEnd
-from tercet_spec.vocabulary import Message, Note, PendingCall, State, Summary
+from tercet_spec.vocabulary import Configuration, Message, Note, PendingCall, State, Summary
 
 
 @wrong("key.history-untouched", "https://github.com/NousResearch/hermes-agent/issues/86366")
@@ -376,3 +376,31 @@ class WrittenWithTheNextMessage(Plain):
     def edit(self, history: Sequence[Message]) -> None:
         super().edit(history)
         self.due = None
+
+
+@wrong("key.forward")
+class ClearedWhenMessagesAreStored(Plain):
+    """Forgets the summary when something is said, as a cache that is no longer true."""
+
+    def append(self, messages: Sequence[Message]) -> Sequence[str]:
+        self.summary = None
+        return super().append(messages)
+
+
+@wrong("key.forward")
+class ClearedByAChange(Plain):
+    """Forgets the summary when the configuration changes."""
+
+    def configure(self, configuration: Configuration) -> None:
+        super().configure(configuration)
+        self.summary = None
+
+
+@wrong("key.commits-with-step")
+class CutInTheKey(Plain):
+    """Cuts the stored text when the bound is lowered, so that it is lost when the bound is raised again."""
+
+    def configure(self, configuration: Configuration) -> None:
+        super().configure(configuration)
+        if self.summary is not None:
+            self.summary = Summary(self.bounded(self.summary.text), self.summary.through)
