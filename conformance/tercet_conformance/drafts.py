@@ -50,7 +50,7 @@ class Style:
     varied: bool = False
 
 
-WORDS = ("", " \r\n", " e\u0301", "\ud83d", " <b>&amp;\u00a0</b>", "\x1c", "\ufeff \u2028")
+WORDS = ("", " \r\n", " e\u0301", "\ud83d", " <b>&amp;\u00a0</b>", "\x1c", "\ufeff \u2028", " and so on" * 75)
 """What the contents of a varied thread end with."""
 SAME_WORDS = "Go on."
 NAMES = ("tool", "files.read-all", "mcp__list")

@@ -75,7 +75,8 @@ def chat(draft: Draft, messages: int, length: int) -> None:
     """Say a few things, some of them long or empty, and take a step."""
     contents = [None, 40, 0] if draft.can("exact-input") else [None, 40]
     for number in range(messages):
-        draft.append(draft.speak("user" if number % 2 == 0 else "assistant", contents[length % len(contents)]))
+        roles = ("user", "assistant", "user", "system" if draft.style.varied else "assistant")
+        draft.append(draft.speak(roles[number % 4], contents[length % len(contents)]))
     draft.step()
 
 
@@ -237,10 +238,16 @@ def no_usable_cut(draft: Draft, calls: int) -> None:
     draft.step()
 
 
-def retry(draft: Draft, failures: int, past: int, fails_first: int) -> None:
-    """Let the model fail once or more after a firing, for an implementation that tries again."""
+def retry(draft: Draft, failures: int, past: int, compressor: int, ends: int) -> None:
+    """Let the model fail once or more after a firing, for an implementation that tries again.
+
+    The compressor may fail too, at first or when it is asked again; the last try may be cancelled.
+    """
     grow(draft, past)
-    draft.step([Reply(failure="failed")] if fails_first else [], [Answer(failure="failed")] * failures)
+    failed = Reply(failure="failed")
+    replies = {0: [failed], 1: [Reply(), failed]}.get(compressor, [])
+    answers = [Answer(failure="failed")] * failures + [Answer(failure="cancelled")] * (ends == 0)
+    draft.step(replies, answers)
     draft.append(draft.speak("user"))
     draft.step()
 
@@ -251,6 +258,8 @@ def turn(draft: Draft, blocked: int, past: int, steps: int, calls: int, fails: i
         draft.append(draft.speak("user"))
         if fails == 1 and draft.can("model-step"):
             draft.step(answers=[Answer(failure="failed")])
+        if fails == 2 and draft.can("configure"):
+            draft.configure(changed(draft.configuration, limit=draft.configuration.trigger.limit + 1))
         for number in range(steps):
             grow(draft, past)
             message = draft.call(calls) if calls and number == 0 else None
@@ -325,7 +334,8 @@ def step_with_pending(draft: Draft, calls: int, past: int, interim: int, before:
         draft.append(draft.result(pending[-1]))
     grow(draft, past)
     draft.append(*[draft.speak("user") for _ in range(draft.configuration.keep_recent)])
-    draft.step(pending=pending)
+    tries_again = every and before and draft.can("attempts") and draft.can("model-step")
+    draft.step(answers=[Answer(failure="failed")] if tries_again else [], pending=pending)
     if interim < 2:
         draft.step()
         draft.append(draft.speak("user"))
@@ -362,13 +372,13 @@ MACROS = (
     Macro("no_usable_cut", {"calls": (0, 3)}, no_usable_cut),
     Macro(
         "retry",
-        {"failures": (1, 3), "past": (0, 2), "fails_first": (0, 3)},
+        {"failures": (1, 3), "past": (0, 2), "compressor": (0, 4), "ends": (0, 4)},
         retry,
         frozenset({"attempts", "model-step"}),
     ),
     Macro(
         "turn",
-        {"blocked": (0, 1), "past": (0, 2), "steps": (1, 2), "calls": (0, 2), "fails": (0, 3)},
+        {"blocked": (0, 1), "past": (0, 2), "steps": (1, 2), "calls": (0, 2), "fails": (0, 4)},
         turn,
         frozenset({"turns", "summary-shown"}),
     ),
@@ -434,7 +444,7 @@ def open_draft(capabilities: frozenset[Capability], numbers: Mapping[str, int]) 
         ),
     )
     if numbers["opens"] == 5:
-        draft.append(*[draft.speak("system") for _ in range(1 + numbers["limit"] % 2)])
+        draft.append(*[draft.speak("system") for _ in range(1 + numbers["limit"] % 3)])
     return draft
 
 
