@@ -33,6 +33,8 @@ ENOUGH_REFUSALS, ENOUGH = 1, 5
 """How often each situation of a rule must be reached for it to pass: every refusal is tried, steps are sampled."""
 FLOOR = 12
 """So many of the MUSTs does the best of the null implementations pass, as ``tercet selftest`` finds."""
+MOST_NAMED = 3
+"""So many of the broken rules are named that may be why another one was not reached."""
 Kind = Literal["bug", "wont-fix", "flaky"]
 
 
@@ -218,7 +220,10 @@ def unbroken(rule: AnyRule, reached: Mapping[str, int], broken: Collection[str],
         why.append("see what went wrong beside the rules")
     elif broken:
         verdict = Verdict.BLOCKED
-        why.append(f"broken: {', '.join(broken)}")
+        first = list(broken)[:MOST_NAMED]
+        why.append(
+            f"broken: {', '.join(first)}" + (f" and {len(broken) - len(first)} more" if first != [*broken] else "")
+        )
     return RuleVerdict(rule, verdict, reached, reason="; ".join(why))
 
 
