@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tercet_conformance.driver import Diagnosis
-from tercet_conformance.verdicts import Report, RuleVerdict, Verdict
+from tercet_conformance.verdicts import Report, RuleVerdict, Verdict, unbroken
 from tercet_spec.rules import BY_ID, RULES, Level, Profile
 from tercet_spec.vocabulary import Description
 
@@ -86,3 +86,13 @@ def test_a_failure_more_never_betters_a_run(changes: dict[str, Verdict], rule: s
     assert (after.kept or 0) <= (before.kept or 0)
     if BY_ID[rule].level is Level.MUST:
         assert after.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [(["a"], "broken: a"), (["a", "b", "c"], "broken: a, b, c"), (list("abcde"), "broken: a, b, c and 2 more")],
+)
+def test_a_blocked_rule_names_three_that_are_broken(broken: list[str], said: str) -> None:
+    verdict = unbroken(BY_ID[MUST], {"a cut": 0}, broken, went_wrong=False)
+    assert verdict.verdict is Verdict.BLOCKED
+    assert verdict.reason == f"never reached: a cut; {said}"

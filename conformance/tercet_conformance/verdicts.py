@@ -220,10 +220,8 @@ def unbroken(rule: AnyRule, reached: Mapping[str, int], broken: Collection[str],
         why.append("see what went wrong beside the rules")
     elif broken:
         verdict = Verdict.BLOCKED
-        first = list(broken)[:MOST_NAMED]
-        why.append(
-            f"broken: {', '.join(first)}" + (f" and {len(broken) - len(first)} more" if first != [*broken] else "")
-        )
+        more = len(broken) - MOST_NAMED
+        why.append(f"broken: {', '.join(list(broken)[:MOST_NAMED])}{f' and {more} more' if more > 0 else ''}")
     return RuleVerdict(rule, verdict, reached, reason="; ".join(why))
 
 
