@@ -128,7 +128,8 @@ def weight(scenario: Scenario) -> tuple[int, ...]:
         sum(len(message.calls) + len(message.answers) for message in messages),
         sum(step.system is not None for step in steps),
         sum(plainness(configuration)),
-        sum(len(message.content) for message in messages)
+        sum(len(step.system or "") for step in steps)
+        + sum(len(message.content) + sum(len(call.name) for call in message.calls) for message in messages)
         + sum(reply.length + len(reply.ends) + len(reply.blank or "") for step in steps for reply in step.replies),
         *plainness(configuration),
         sum(note.back for step in steps for note in step.notes)
