@@ -1,8 +1,10 @@
 """Directed scenarios: threads that a search seldom finds, each a line of notation."""
 
+from attrs import evolve
+
 from tercet_conformance.requirements import needs
 from tercet_spec.notation import parse, scenario_of
-from tercet_spec.scenarios import Scenario
+from tercet_spec.scenarios import Reply, Scenario, Step
 from tercet_spec.vocabulary import Capability
 
 LINES = (
@@ -28,10 +30,26 @@ LINES = (
     "limit 6 keep 1: u a u a u step u step u step u step u step u step",
     "limit 4 keep 2: s u a u a u step u",
     "limit 4 keep 3: a(x) u u t(x) u",
+    "limit 4 keep 2: u a s u a u step u",
+    "limit 4 keep 1: u a u a u step remove[6] step",
+    "limit 4 keep 1: a(x) u u u step checkpoint[x] t(x) step restore[x] step",
+    "limit 30 tokens keep 1: step checkpoint[x] u u:0 step restore[x] u:100 u:0 step",
+    "limit 40 tokens keep 2: u u u u step configure[counter 20+/4] u step configure[limit 3] u",
+    *(f"limit 4 keep 2 bound 32: u a u a u step[S 140 of {last}] u" for last in "\x7f\u07ff\uffff"),
 )
+OTHER_SPACE = "\x1f"
+"""White space for some languages, and none of Unicode's: a text of it is not blank."""
 
 
 def directed(capabilities: frozenset[Capability]) -> list[Scenario]:
     """Make the directed scenarios that an implementation can be asked for."""
     scenarios = [scenario_of(parse(line)) for line in LINES]
+    scenarios.append(other_space(scenario_of(parse("limit 4 keep 2: u a u a u step[S blank] u"))))
     return [scenario for scenario in scenarios if needs(scenario) <= capabilities]
+
+
+def other_space(scenario: Scenario) -> Scenario:
+    """Let the compressor answer a scenario's first step with other white space, which no line can say."""
+    place, step = next((place, each) for place, each in enumerate(scenario.operations) if isinstance(each, Step))
+    replied = evolve(step, replies=(Reply(blank=OTHER_SPACE),))
+    return evolve(scenario, operations=(*scenario.operations[:place], replied, *scenario.operations[place + 1 :]))
