@@ -119,6 +119,11 @@ class Shifting(list[Message]):
         return super().__iter__()
 
 
+def test_more_messages_than_can_be_judged_are_refused() -> None:
+    said = problem(telling(lambda host: host.answer([USER] * 50_001)))
+    assert "was given 50001 messages; the most that are read are 50000" in said
+
+
 def test_what_is_handed_over_is_read_once() -> None:
     ran = driven(telling(lambda host: host.answer(Shifting([USER]))))
     (requested,) = (event for event in ran.trace.events if isinstance(event, Requested))

@@ -1,6 +1,6 @@
 """Where the macros go: no fixed number hidden in an implementation is too large to be found."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -9,9 +9,10 @@ from tercet_conformance.gallery.plain import Plain, PlainImplementation, View
 from tercet_conformance.macros import burst
 from tercet_conformance.search import BUDGETS, generated_scenarios
 from tercet_conformance.suite import Suite
+from tercet_conformance.tidiness import messages_of
 from tercet_spec.notation import DEFAULT_SYSTEM
 from tercet_spec.rules import BY_ID
-from tercet_spec.scenarios import Append, Configure, Scenario, Step
+from tercet_spec.scenarios import Configure, Scenario, Step
 from tercet_spec.vocabulary import Message
 
 
@@ -45,15 +46,9 @@ def steps(scenario: Scenario) -> Sequence[Step]:
     return [operation for operation in scenario.operations if isinstance(operation, Step)]
 
 
-def messages(scenarios: Iterable[Scenario]) -> Iterable[Message]:
-    for scenario in scenarios:
-        for operation in scenario.operations:
-            yield from operation.messages if isinstance(operation, Append) else ()
-
-
 def test_texts_go_where_they_are_changed_on_the_way() -> None:
     scenarios = [burst(CAPABILITIES, seed) for seed in range(300)]
-    said = list(messages(scenarios))
+    said = [message for scenario in scenarios for message in messages_of(scenario)]
     contents = [message.content for message in said]
     assert any(content != content.strip() for content in contents)
     assert any("\ud83d" in content for content in contents)

@@ -65,9 +65,9 @@ def message_problem(message: object) -> str | None:
         longest = f"{len(message.content)} characters; the longest that is read has {LONGEST}"
         return f"a message with a content of {longest}"
     calls, answers = message.calls, message.answers
-    if not isinstance(calls, tuple) or (calls and not all(isinstance(call, ToolCall) for call in calls)):
+    if not isinstance(calls, tuple) or not all(isinstance(call, ToolCall) for call in calls):
         return f"a message with calls {described(calls)}; they are a tuple of ToolCall"
-    if calls and not all(map(is_sound, calls)):
+    if not all(map(is_sound, calls)):
         return f"a message with calls {described(calls)}; name and arguments are texts, an id a text or None"
     if not (isinstance(answers, tuple) and all(map(is_id, answers)) and is_id(message.id)):
         return f"a message with answers {described(answers)} and id {message.id!r}; ids are texts or None"

@@ -6,7 +6,8 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from tercet_conformance.macros import MACROS, OPENING, open_draft
-from tercet_spec.scenarios import Append, Scenario
+from tercet_conformance.tidiness import messages_of
+from tercet_spec.scenarios import Scenario
 from tercet_spec.vocabulary import Capability, Configuration, Message
 
 EVERYTHING: frozenset[Capability] = frozenset(get_args(Capability))
@@ -43,10 +44,4 @@ def histories(most_moves: int = MOST_MOVES) -> st.SearchStrategy[tuple[Message, 
 
     They are not stored yet, and have no stored ids.
     """
-    return scenarios(EVERYTHING, most_moves).map(messages_of)
-
-
-def messages_of(scenario: Scenario) -> tuple[Message, ...]:
-    """List the messages that a scenario appends."""
-    appended = [operation for operation in scenario.operations if isinstance(operation, Append)]
-    return tuple(message for operation in appended for message in operation.messages)
+    return scenarios(EVERYTHING, most_moves).map(lambda scenario: tuple(messages_of(scenario)))

@@ -34,7 +34,7 @@ from mutmut.mutation.mutators import mutation_operators
 CONDITIONS = re.compile("AddNot|NumberReplacer|ZeroIteration|ExceptionReplacer|ReplaceComparison(?!.*_Is(Not)?$)")
 """Cosmic Ray's operators that are used. Identity in the place of equality is the interpreter's affair."""
 sys.path.append(str(Path(__file__).parents[1]))
-RESULTS = Path(os.environ.get("MR") or Path(__file__).parent / "RESULTS.md")
+RESULTS = Path(__file__).parent / "RESULTS.md"
 HEAD = "# Mutation testing\n"
 SAID = ("repr", "eq", "statement", "why", "level", "profile", "origin")
 """Arguments that say something of a value, for others to read."""

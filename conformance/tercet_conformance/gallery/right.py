@@ -341,6 +341,13 @@ class ClearsTheKey(Plain):
 
 
 @right
+class NeverConfiguredAnew(Plain):
+    """Keeps the configuration that it was opened with, so that no bound is lowered under a summary."""
+
+    capabilities = CAPABILITIES - {"configure"}
+
+
+@right
 class KeepsEarlierKeys(Plain):
     """Goes back to the latest earlier key whose messages are all there where covered ones are removed or edited."""
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tercet_spec.characters import bounded, is_half, length, tokens, trimmings
 from tercet_spec.moments import Moment, Step
 from tercet_spec.readings import Part
-from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
+from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation, declares
 
 
 def summaries(step: Step) -> Iterator[tuple[int, Part, str]]:
@@ -172,7 +172,7 @@ RULES = (
         relation=sent,
         situations={"a text over the bound": is_cut, "a stored text over a lowered bound": cut_when_sent},
         needs=frozenset({"bound"}),
-        only_with={"a stored text over a lowered bound": frozenset({"configure"})},
+        only_with={"a stored text over a lowered bound": declares("configure")},
     ),
     Rule(
         id="bound.longest",

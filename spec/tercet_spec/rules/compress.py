@@ -6,7 +6,7 @@ from tercet_spec.characters import trimmings
 from tercet_spec.moments import Attempt, Exchange, Moment, Step
 from tercet_spec.readings import markers
 from tercet_spec.requests import as_bounded
-from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
+from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation, keeps_late_results
 
 
 def span(step: Step, _: Moment | None) -> Iterator[Violation]:
@@ -165,7 +165,7 @@ RULES = (
                 step.called_back(step.start, cut) for cut in step.cuts
             ),
         },
-        of_late_results=frozenset({"a late result among the messages before the cut"}),
+        only_with={"a late result among the messages before the cut": keeps_late_results},
     ),
     Rule(
         id="compress.so-far",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tercet_spec.moments import Change, Moment, Step
 from tercet_spec.readings import Part, origin
 from tercet_spec.requests import position_of, standing
-from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
+from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation, declares
 from tercet_spec.vocabulary import Message, Summary
 
 
@@ -272,7 +272,7 @@ RULES = (
             "a step did not commit after a firing": did_not_commit,
         },
         needs=frozenset({"model-step", "summary-shown"}),
-        only_with={"a step fired and tried more than once": frozenset({"attempts"})},
+        only_with={"a step fired and tried more than once": declares("attempts")},
     ),
     Rule(
         id="key.forward",
@@ -326,8 +326,8 @@ RULES = (
         },
         needs=frozenset({"restores-key", "summary-shown"}),
         only_with={
-            "a covered message was removed or edited": frozenset({"edit"}),
-            "a thread was restored to before its key was written": frozenset({"checkpoint"}),
+            "a covered message was removed or edited": declares("edit"),
+            "a thread was restored to before its key was written": declares("checkpoint"),
         },
         where_declared=True,
     ),

@@ -48,15 +48,24 @@ class Violation:
     attempt: int | None = None
 
 
+def declares(*capabilities: Capability) -> Callable[[Description], bool]:
+    """Make the predicate that an implementation declares all of some capabilities."""
+    return lambda description: description.capabilities.issuperset(capabilities)
+
+
+def keeps_late_results(description: Description) -> bool:
+    """Tell whether a summary stays in force where a late result answers a covered call."""
+    return not description.sets_aside
+
+
 @frozen(eq=False)
 class Rule(Generic[M]):
     """One thing that must hold, as an object.
 
     ``about`` are the kinds of moment that it judges. ``needs`` are the capabilities without which it
     is not applicable. ``situations`` are what it speaks about: each a name and a predicate on a
-    moment; it passes only where all were reached, but those that are asked ``only_with`` capabilities
-    which are not declared, and those of a late result under a summary (``of_late_results``) where
-    such a summary is set aside. ``relation`` yields what breaks it in a moment, given the one before.
+    moment; it passes only where all were reached, but those that are asked ``only_with`` a description
+    of another kind. ``relation`` yields what breaks it in a moment, given the one before.
     A rule ``where_declared`` counts in its profile only where it is applicable.
     """
 
@@ -70,8 +79,7 @@ class Rule(Generic[M]):
     relation: Callable[[M, Moment | None], Iterator[Violation]] = field(repr=False)
     situations: Mapping[str, Callable[[M], bool]] = field(repr=False)
     needs: frozenset[Capability] = frozenset()
-    only_with: Mapping[str, frozenset[Capability]] = field(factory=dict, repr=False)
-    of_late_results: frozenset[str] = frozenset()
+    only_with: Mapping[str, Callable[[Description], bool]] = field(factory=dict, repr=False)
     where_declared: bool = False
 
     @property
@@ -91,12 +99,7 @@ class Rule(Generic[M]):
 
     def asked_of(self, description: Description) -> list[str]:
         """List the situations that an implementation which describes itself so can be brought into."""
-        return [
-            name
-            for name in self.situations
-            if self.only_with.get(name, frozenset()) <= description.capabilities
-            and not (description.sets_aside and name in self.of_late_results)
-        ]
+        return [name for name in self.situations if self.only_with.get(name, declares())(description)]
 
     def applies_to(self, capabilities: frozenset[Capability]) -> bool:
         """Tell whether an implementation of these capabilities can be asked to keep it."""

@@ -6,7 +6,7 @@ from tercet_spec.moments import Attempt, Change, Moment, Step
 from tercet_spec.pairs import is_legal
 from tercet_spec.readings import Part
 from tercet_spec.requests import is_displaced, position_of
-from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
+from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation, keeps_late_results
 
 
 def system_first(step: Step, _: Moment | None) -> Iterator[Violation]:
@@ -379,7 +379,7 @@ RULES = (
         about=Step,
         relation=calls_back,
         situations={"a late result": has_late_result},
-        of_late_results=frozenset({"a late result"}),
+        only_with={"a late result": keeps_late_results},
     ),
     Rule[Step | Change](
         id="send.applies",

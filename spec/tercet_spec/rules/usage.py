@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from attrs import frozen
 
 from tercet_spec.moments import Change, Moment, Step
-from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
+from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation, declares
 
 
 @frozen
@@ -110,8 +110,8 @@ RULES = (
         },
         needs=frozenset({"usage"}),
         only_with={
-            "a step that tried more than once": frozenset({"attempts"}),
-            "a turn that was blocked": frozenset({"turns", "summary-shown"}),
+            "a step that tried more than once": declares("attempts"),
+            "a turn that was blocked": declares("turns", "summary-shown"),
         },
     ),
 )
