@@ -1,17 +1,16 @@
 """Every rule was seen to fail, by a wrong implementation that it must catch; no right one is ever blamed."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import pytest
 from attrs import frozen
 
-from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.gallery import BY_NAME, ENTRIES, Entry
 from tercet_conformance.interface import Implementation
-from tercet_conformance.search import generated_scenarios
-from tercet_conformance.suite import Suite, applicable
+from tercet_conformance.search import generated_scenarios, saved_scenarios
+from tercet_conformance.suite import JUDGING, Suite, applicable
 from tercet_conformance.verdicts import Verdict, unbroken
 from tercet_spec.judgement import Finding, Situation
 from tercet_spec.rules import BY_ID, RULES, Level
@@ -19,6 +18,7 @@ from tercet_spec.scenarios import Scenario
 from tercet_spec.vocabulary import Capability
 
 WRONG = [entry for entry in ENTRIES if entry.kind == "wrong"]
+NULL = [entry for entry in ENTRIES if entry.kind == "null"]
 RIGHT = [entry for entry in ENTRIES if entry.kind == "right"]
 MUSTS = [rule.id for rule in RULES if rule.level is Level.MUST]
 SCENARIOS = 600
@@ -111,17 +111,9 @@ def test_a_fault_breaks_its_own_rule_alone(rule: str) -> None:
     assert bool(alone) != (rule in NEVER_ALONE), NEVER_ALONE.get(rule, alone)
 
 
-NEVER_BLAMED: dict[str, Callable[[], Implementation]] = {
-    **{entry.name: entry.make for entry in RIGHT},
-    "reference, code points": lambda: Reference("code point"),
-    "reference, UTF-16 units": lambda: Reference("UTF-16 unit"),
-    "reference, UTF-8 bytes": lambda: Reference("UTF-8 byte"),
-}
-
-
-@pytest.mark.parametrize("name", NEVER_BLAMED)
-def test_a_right_one_is_never_blamed_and_passes_every_rule(name: str) -> None:
-    suite = suite_of(NEVER_BLAMED[name]())
+@pytest.mark.parametrize("entry", RIGHT, ids=lambda entry: entry.name)
+def test_a_right_one_is_never_blamed_and_passes_every_rule(entry: Entry) -> None:
+    suite = suite_of(entry.make())
     reached = Counter[Situation]()
     for scenario in scenarios(suite.capabilities, UNBLAMED, 2):
         ran, judgement = suite.judge(scenario)
@@ -132,3 +124,11 @@ def test_a_right_one_is_never_blamed_and_passes_every_rule(name: str) -> None:
     for rule in suite.rules:
         seen_of = {situation: reached[rule.id, situation] for situation in rule.asked_of(suite.description)}
         assert unbroken(rule, seen_of, (), went_wrong=False).verdict is Verdict.PASS, (rule.id, seen_of)
+
+
+@pytest.mark.parametrize("entry", NULL, ids=lambda entry: entry.name)
+def test_whatever_a_null_one_accepts_can_be_judged(entry: Entry) -> None:
+    suite = suite_of(entry.make())
+    for scenario in [*saved_scenarios(suite.capabilities), *scenarios(suite.capabilities, LEAST, 3)]:
+        diagnosis = suite.find(scenario)[0].diagnosis
+        assert diagnosis is None or diagnosis.operation != JUDGING, diagnosis

@@ -532,6 +532,8 @@ def test_a_report_that_cannot_be_written_after_all_costs_nobody_the_others(
     assert "no report in out/report.xml: disk full" in captured.err
     assert "send.system-first is broken" in captured.out
     assert {path.name for path in (folder / "out").iterdir()} == {"report.json", "report.md"}
+    assert cli.run(["check", "reference", *QUICK[2:], *REPORTS]) == 4
+    assert "no report in out/report.xml: disk full" in capsys.readouterr().err
 
 
 def test_an_interrupted_run_writes_its_reports(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The suite's own power is measured by the gallery, and a measurement that goes wrong is noticed."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -113,12 +114,24 @@ def test_an_append_counts_its_messages() -> None:
     assert operations_of(scenario_of(parse("limit 3 keep 1: u a u step configure[limit 4] u"))) == 7
 
 
-def test_every_wrong_one_is_measured_with_every_seed_and_the_others_once() -> None:
+def test_every_one_is_measured_with_every_seed_and_the_null_ones_once() -> None:
     listed = tasks(range(3), "quick", saved=False, machines=False)
     wrong = [entry.name for entry in ENTRIES if entry.rule is not None]
-    others = [entry.name for entry in ENTRIES if entry.kind in ("right", "null", "guard") and entry.rule is None]
-    assert sorted(task.entry for task in listed) == sorted(wrong * 3 + others)
+    right = [entry.name for entry in ENTRIES if entry.kind in ("right", "guard") and entry.rule is None]
+    assert sorted(task.entry for task in listed) == sorted((wrong + right) * 3 + NULLS)
     assert {task.entry for task in tasks(range(1), "quick", saved=False, machines=True)} == set(wrong)
+
+
+def test_a_right_one_is_blamed_where_one_seed_blames_it() -> None:
+    seeds = [
+        Alarms("lazy", 10, frozenset()),
+        Alarms("eager", 10, frozenset()),
+        Alarms("lazy", 5, frozenset({"cut.pairs"})),
+    ]
+    assert gathered(seeds).alarms == (
+        Alarms("lazy", 15, frozenset({"cut.pairs"})),
+        Alarms("eager", 10, frozenset()),
+    )
 
 
 def test_results_come_in_order_from_several_processes() -> None:
@@ -142,9 +155,21 @@ def test_the_command_prints_a_table_and_writes_it(tmp_path: Path, capsys: pytest
     assert "2 of 2   cuts-anywhere" in out
     assert "caught by its own rule: 2 of 2 times, 100.0 %" in out
     assert "the floor: sends-nothing" in out
-    scenarios = BUDGETS["quick"].bursts + len(refusals(BY_NAME["lazy"].make().describe().capabilities))
+    scenarios = 2 * (BUDGETS["quick"].bursts + len(refusals(BY_NAME["lazy"].make().describe().capabilities)))
     assert f"1 right implementation in {scenarios} scenarios each or more: 0 false alarms" in out
     assert "| cuts-anywhere | cut.pairs | 2 of 2 |" in table.read_text()
+
+
+def test_a_kind_stands_for_its_entries(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    taken: list[Task] = []
+
+    def nothing(tasks: Sequence[Task], _: int) -> list[Catch]:
+        taken.extend(tasks)
+        return []
+
+    monkeypatch.setattr(selftest, "measured", nothing)
+    assert cli.run(["selftest", "--only", "null", "--only", "lazy"]) == 0
+    assert sorted(task.entry for task in taken) == sorted([*NULLS, "lazy"])
 
 
 def test_a_miss_ends_with_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,7 +199,7 @@ def test_an_interrupt_ends_it_after_what_was_measured(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--only", "cuts-anywere"], "there is no entry 'cuts-anywere'; did you mean cuts-anywhere"),
+        (["--only", "cuts-anywere"], "there is no entry or kind 'cuts-anywere'; did you mean cuts-anywhere"),
         (["--power", "0"], "1<=x<=1000"),
         (["--table", "."], "is a folder; name a file"),
         (["--seed", "-1"], "x>=0"),

@@ -290,7 +290,8 @@ def check(
 
     \b
     Ends with 0 every applicable MUST is kept   1 a MUST is broken   2 wrong usage
-              3 a MUST could not be decided     4 the implementation crashed   130 interrupted
+              3 a MUST could not be decided     4 the implementation crashed, or a report could not be written
+              130 interrupted
     """
     # Hypothesis would keep what it looks up in a folder of its own, here.
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(gettempdir()) / "tercet-hypothesis"))
@@ -304,17 +305,19 @@ def check(
     found = loaded(implementation, debug=debug)
     plan = Plan(budget=budget, seed=seed, only=only, saved=not no_saved, profile=profile)  # type: ignore[arg-type]
 
-    def publish(report: Report) -> Report:
+    def publish(report: Report) -> int:
         report = with_files(baselines.apply(baseline, report), save)
         broken_off = {scenario: None for _, scenario in report.diagnoses if scenario is not None}
         saved = {scenario: path for scenario in broken_off if (path := save_in(save, scenario))}
-        print_report(report, implementation, output(), debug=debug, saved=saved)
-        for file in reports:
+        lost = False
+        for file in reports:  # before printing, which a second Ctrl-C may end
             try:
                 report_files.write(report, file, implementation, saved)
             except OSError as error:
                 click.echo(f"no report in {shown(str(file))}: {shown(error.strerror or str(error))}", err=True)
-        return report
+                lost = True
+        print_report(report, implementation, output(), debug=debug, saved=saved)
+        return EXIT_FAULT if lost and report.exit_code in (EXIT_KEPT, EXIT_UNDECIDED) else report.exit_code
 
     abandon = abandoned(publish)
     try:
@@ -322,8 +325,7 @@ def check(
             report = check_implementation(found, plan, advance, abandon)
     except LoadingError as error:
         raise click.UsageError(shown(str(error))) from error
-    report = publish(report)
-    return report.exit_code
+    return publish(report)
 
 
 @contextmanager
@@ -333,7 +335,7 @@ def own_streams() -> Iterator[None]:
         yield
 
 
-def abandoned(publish: Callable[[Report], Report]) -> Callable[[Report], None]:
+def abandoned(publish: Callable[[Report], int]) -> Callable[[Report], None]:
     """Make what reports and ends the process where an implementation lets nobody end a call of it."""
     stdout = sys.stdout
 
@@ -342,7 +344,7 @@ def abandoned(publish: Callable[[Report], Report]) -> Callable[[Report], None]:
         try:
             sys.stdout = stdout
             Console(stderr=True).show_cursor()
-            code = publish(report).exit_code
+            code = publish(report)
             stdout.flush()
         finally:
             os._exit(code)
@@ -394,7 +396,12 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     show_default=True,
     help="How many scenarios are run until a fault counts as missed.",
 )
-@click.option("--only", multiple=True, metavar="ENTRY", help="Measure this entry of the gallery only; again for more.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="ENTRY|KIND",
+    help="Measure only this entry of the gallery, or this kind: wrong, right, null or guard; again for more.",
+)
 @click.option("--saved", is_flag=True, help="Run the scenarios that come with the suite first, as a check does.")
 @click.option(
     "--table",
@@ -415,7 +422,8 @@ def selftest_command(
     \b
     tercet selftest                          all of the gallery, with one seed
     tercet selftest --only cuts-anywhere     one entry of it
-    tercet selftest --power 30 --table power.md   thirty seeds, and the table as a file
+    tercet selftest --only wrong --power 30 --table power.md   thirty seeds, and the table as a file
+    tercet selftest --only right --power 40                    100 000 scenarios of each right one
 
     \b
     Ends with 0 all is caught and nothing right is blamed   1 a miss, a false alarm, or more than the floor
@@ -431,9 +439,16 @@ def selftest_command(
     from tercet_conformance.gallery import BY_NAME
     from tercet_conformance.selftest_tables import markdown, print_measurement
 
+    kinds: dict[str, list[str]] = {}
+    for entry in BY_NAME.values():
+        kinds.setdefault(entry.kind, []).append(entry.name)
+    chosen: set[str] = set()
     for name in only:
-        if name not in BY_NAME:
-            raise click.BadParameter(f"there is no entry {name!r}; {near(name, list(BY_NAME))}", param_hint="'--only'")
+        if name not in BY_NAME and name not in kinds:
+            raise click.BadParameter(
+                f"there is no entry or kind {name!r}; {near(name, [*BY_NAME, *kinds])}", param_hint="'--only'"
+            )
+        chosen.update(kinds.get(name, [name]))
 
     def run_all(*, with_saved: bool, machines: bool) -> tuple[selftest.Measurement, bool]:
         seeds = min(power, selftest.MACHINE_SEEDS) if machines else power
@@ -442,7 +457,7 @@ def selftest_command(
             budget,
             saved=with_saved,
             machines=machines,
-            only=frozenset(only),
+            only=frozenset(chosen),
         )
         results: list[selftest.Catch | selftest.Floor | selftest.Alarms] = []
         try:
@@ -462,7 +477,8 @@ def selftest_command(
         others = [run_all(with_saved=True, machines=False), run_all(with_saved=False, machines=True)]
         if any(broken_off for _, broken_off in others):
             return EXIT_INTERRUPTED
-        command = f"tercet selftest --power {power} --table {table.name}"
+        words = [*(f"--only {name}" for name in only), f"--power {power}", f"--table {table.name}"]
+        command = f"tercet selftest {' '.join(words)}"
         write_wholly(markdown(measured, others[0][0], others[1][0], command), table)
     return EXIT_KEPT if measured.is_good else EXIT_BROKEN
 
@@ -493,9 +509,9 @@ def replay_command(scenario: str, implementation: str, only: frozenset[str], deb
     file = scenario if is_file(scenario) else None
     asked = [rule.id for rule in rules if rule.id in only or rule.id == saved.rule]
 
-    def publish(report: Report) -> Report:
+    def publish(report: Report) -> int:
         print_replay(report, implementation, saved.scenario, output(), debug=debug, asked=asked)
-        return report
+        return report.exit_code
 
     abandon = abandoned(publish)
     try:
@@ -507,8 +523,7 @@ def replay_command(scenario: str, implementation: str, only: frozenset[str], deb
         return EXIT_UNDECIDED
     except LoadingError as error:
         raise click.UsageError(shown(str(error))) from error
-    publish(report)
-    return report.exit_code
+    return publish(report)
 
 
 def is_file(scenario: str) -> bool:

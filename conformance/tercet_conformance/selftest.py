@@ -128,14 +128,14 @@ def first_caught(suite: Suite, task: Task) -> tuple[int, Scenario | None]:
     run = 0
     for scenario in () if task.machines else scenarios_of(task, suite.capabilities):
         run += 1
-        if suite.judge(scenario)[1].findings:
+        if suite.find(scenario)[1]:
             return run, scenario
     found: Scenario | None = None
 
     def take(scenario: Scenario) -> None:
         nonlocal run, found
         run += 1
-        if suite.judge(scenario)[1].findings:
+        if suite.find(scenario)[1]:
             found = scenario
             raise Caught
 
@@ -157,8 +157,8 @@ def measure_wrong(task: Task) -> Catch:
     seconds = perf_counter() - started
     if found is None:
         every = suite_of(entry)
-        judged = (every.judge(scenario)[1] for scenario in islice(scenarios_of(task, suite.capabilities), 300))
-        broken = {finding.rule for judgement in judged for finding in judgement.findings}
+        searched = islice(scenarios_of(task, suite.capabilities), 300)
+        broken = {finding.rule for scenario in searched for finding in every.find(scenario)[1]}
         return Catch(task, None, seconds, others=frozenset(r.id for r in broken if r.level is Level.MUST))
     small = shrink(found, lambda scenario: suite.breaks(scenario, rule))
     return Catch(task, run, seconds, operations_of(small))
@@ -188,8 +188,8 @@ def measure_right(task: Task) -> Alarms:
     run, blamed = 0, set[str]()
     for scenario in scenarios_of(task, suite.capabilities):
         run += 1
-        ran, judgement = suite.judge(scenario)
-        blamed |= {finding.rule.id for finding in judgement.findings}
+        ran, found = suite.find(scenario)
+        blamed |= {finding.rule.id for finding in found}
         blamed |= {ran.diagnosis.problem} if ran.diagnosis else set()
     return Alarms(task.entry, run, frozenset(blamed))
 
@@ -223,16 +223,16 @@ def measure(task: Task) -> Catch | Floor | Alarms:
 def tasks(
     seeds: Iterable[int], budget: BudgetName, *, saved: bool, machines: bool, only: frozenset[str] = frozenset()
 ) -> list[Task]:
-    """List what is to be measured: wrong ones with every seed, the others with the first."""
+    """List what is to be measured: wrong and right ones with every seed, null ones with the first."""
     seeds = list(seeds)
     listed: list[Task] = []
     for entry in ENTRIES:
         if entry.kind == "hostile" or (only and entry.name not in only):
             continue
-        if entry.rule is not None:
-            listed += [Task(entry.name, seed, budget, saved, machines) for seed in seeds]
-        elif not machines:
-            listed.append(Task(entry.name, seeds[0], budget, saved))
+        if machines and entry.rule is None:
+            continue
+        own = seeds[:1] if entry.kind == "null" else seeds
+        listed += [Task(entry.name, seed, budget, saved, machines) for seed in own]
     return listed
 
 
@@ -241,8 +241,17 @@ def gathered(results: Sequence[Catch | Floor | Alarms]) -> Measurement:
     return Measurement(
         tuple(result for result in results if isinstance(result, Catch)),
         tuple(result for result in results if isinstance(result, Floor)),
-        tuple(result for result in results if isinstance(result, Alarms)),
+        summed(result for result in results if isinstance(result, Alarms)),
     )
+
+
+def summed(seeds: Iterable[Alarms]) -> tuple[Alarms, ...]:
+    """Sum up each right implementation over its seeds."""
+    by_name: dict[str, Alarms] = {}
+    for each in seeds:
+        before = by_name.get(each.entry, Alarms(each.entry, 0, frozenset()))
+        by_name[each.entry] = Alarms(each.entry, before.scenarios + each.scenarios, before.rules | each.rules)
+    return tuple(by_name.values())
 
 
 @frozen

@@ -24,9 +24,9 @@ def tokens(text: str, character: Character) -> int:
 
 
 def bounded(text: str, max_tokens: int, character: Character) -> str:
-    """Return the longest beginning of whole characters that has at most ``max_tokens`` tokens."""
+    """Return the longest beginning of whole characters that has at most ``max_tokens`` tokens, empty where none has."""
     beginnings = (text[:end] for end in range(len(text), -1, -1))
-    return next(beginning for beginning in beginnings if tokens(beginning, character) <= max_tokens)
+    return next((beginning for beginning in beginnings if tokens(beginning, character) <= max_tokens), "")
 
 
 def is_blank(text: str) -> bool:

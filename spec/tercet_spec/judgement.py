@@ -1,7 +1,7 @@
 """Judges a trace by rules: what broke, where, and which situations were reached."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
@@ -38,12 +38,33 @@ class Judgement:
 def judge(trace: Trace, rules: Iterable[AnyRule]) -> Judgement:
     """Judge each moment of a trace by each rule; a broken rule never hides another."""
     rules = tuple(rules)
-    findings: list[Finding] = []
+    found: list[Finding] = []
     reached: Counter[Situation] = Counter()
-    before: Moment | None = None
-    for moment in moments(trace):
+    for moment, before in with_former(moments(trace)):
+        found += broken(moment, before, rules)
         for rule in rules:
-            findings += [Finding(rule, violation, moment) for violation in rule.judge(moment, before)]
-            reached.update((rule.id, situation) for situation in rule.reached(moment))
+            for situation in rule.reached(moment):
+                reached[rule.id, situation] += 1
+    return Judgement(tuple(found), reached)
+
+
+def findings(trace: Trace, rules: Iterable[AnyRule]) -> Iterator[Finding]:
+    """Give what judging finds, as it is found, and count no situations: half of the work."""
+    rules = tuple(rules)
+    for moment, before in with_former(moments(trace)):
+        yield from broken(moment, before, rules)
+
+
+def with_former(following: Iterable[Moment]) -> Iterator[tuple[Moment, Moment | None]]:
+    """Give each moment with the one before it."""
+    before: Moment | None = None
+    for moment in following:
+        yield moment, before
         before = moment
-    return Judgement(tuple(findings), reached)
+
+
+def broken(moment: Moment, before: Moment | None, rules: Iterable[AnyRule]) -> Iterator[Finding]:
+    """Give what a moment breaks."""
+    for rule in rules:
+        for violation in rule.judge(moment, before):
+            yield Finding(rule, violation, moment)

@@ -1,14 +1,16 @@
 """Right summarizers in several styles: one for each freedom that the chapters leave open."""
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from itertools import count
 
 from attrs import evolve
 
-from tercet_conformance.gallery.entry import right
+from tercet_conformance.adapters.reference import Reference
+from tercet_conformance.gallery.entry import ENTERED, Entry, right
 from tercet_conformance.gallery.plain import CAPABILITIES, Link, Plain, Saved, View
 from tercet_conformance.interface import CompressorFailed, Host, ModelFailed, StepEnd
-from tercet_spec.vocabulary import WHITE_SPACE, Configuration, Message, Note, PendingCall, Summary
+from tercet_spec.vocabulary import WHITE_SPACE, Character, Configuration, Message, Note, PendingCall, Summary
 
 
 @right
@@ -391,3 +393,13 @@ class EditedUnawares(IdsOnce):
 
     def edit(self, history: Sequence[Message]) -> None:
         self.history = list(history)
+
+
+UNITS: dict[str, Character] = {
+    "code-points": "code point",
+    "utf16-units": "UTF-16 unit",
+    "utf8-bytes": "UTF-8 byte",
+}
+for name, unit in UNITS.items():
+    says = f"The reference itself, which counts in {name.replace('-', ' ')}."
+    ENTERED.append(Entry(f"reference-in-{name}", "right", None, "", says, partial(Reference, unit)))

@@ -1,6 +1,7 @@
 """Writes the vectors anew: each wrong implementation is searched until its own rule breaks, and that is shrunk."""
 
 import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,5 +41,6 @@ def regenerate(folder: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    ArgumentParser(prog="python -m tercet_conformance.vectors", description=__doc__).parse_args()
     for line in regenerate(FOLDER):
         sys.stdout.write(line + "\n")
