@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from tercet_conformance.drawing import Shape, shape
 from tercet_conformance.driver import Diagnosis, Run
 from tercet_conformance.interface import Implementation
-from tercet_conformance.limits import MOST_HANGS, SECONDS, GivenUp, Limits
+from tercet_conformance.limits import MOST_BROKEN, MOST_HANGS, SECONDS, GivenUp, Limits
 from tercet_conformance.loading import description_of
 from tercet_conformance.machine import explore
 from tercet_conformance.macros import burst
@@ -26,7 +26,7 @@ from tercet_conformance.search import (
     search,
 )
 from tercet_conformance.shrinking import shrink
-from tercet_conformance.suite import Suite, applicable, whole_road
+from tercet_conformance.suite import Suite, applicable, ended, whole_road
 from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict, enough_for, unbroken
 from tercet_spec.judgement import Judgement
 from tercet_spec.rules import RULES, AnyRule, Profile
@@ -141,10 +141,11 @@ def check_within(
     except KeyboardInterrupt:
         interrupted = True
     except GivenUp:
-        problem = f"the search ends here, since {MOST_HANGS} scenarios hung; rules that were not reached are not judged"
+        often = f"{MOST_HANGS} scenarios hung" if limits.hangs >= MOST_HANGS else f"{MOST_BROKEN} processes broke"
+        problem = f"the search ends here, since {often}; rules that were not reached are not judged"
         endings.append((Diagnosis("the search", problem), None))
         cut_short()
-    limits.hangs = 0
+    limits.hangs = limits.broken = 0
     shrinks = INTERRUPTED_SHRINKS if interrupted else plan.shrinks
     for suite, sightings in roads:
         for rule in suite.rules:
@@ -156,6 +157,9 @@ def check_within(
                 verdicts[rule.id] = decide(suite, rule, sightings, progress, shrinks)
             for scenario in sightings.unsteady.pop(rule.id, ()):
                 fold(sightings.diagnoses, unsteady(f"{rule.id} broke, and not when the thread was run again"), scenario)
+    for suite, _ in roads:
+        if wrong := ended(suite.implementation, limits):
+            endings.append((wrong, None))
     return report()
 
 

@@ -11,7 +11,8 @@ from traceback import format_exc
 from typing import Any, TypeVar
 
 import click
-from attrs import evolve
+from attrs import evolve, frozen
+from click.core import ParameterSource
 from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -20,7 +21,7 @@ from tercet_conformance import baseline as baselines
 from tercet_conformance.files import Saved, ScenarioFileError, read, write, write_wholly
 from tercet_conformance.interface import Implementation
 from tercet_conformance.interrupts import watched
-from tercet_conformance.loading import LoadingError, load, near
+from tercet_conformance.loading import LoadingError, load, load_command, near
 from tercet_conformance.replaying import CannotRun, replay
 from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, shown
 from tercet_conformance.reports import files as report_files
@@ -34,6 +35,7 @@ from tercet_conformance.verdicts import (
     KnownFailure,
     Report,
 )
+from tercet_conformance.wire.process import command_text
 from tercet_spec.notation import NotationError, parse, scenario_of
 from tercet_spec.rules import BY_ID, RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
@@ -44,6 +46,8 @@ WIDE = 10_000
 """Columns where the output is no terminal: nothing is broken or cut off."""
 EXIT_UNREAD = 141
 """What a shell reports of a program whose output nobody reads on."""
+COMMAND = "tercet.command"
+"""Where the command after ``--`` is kept while the command line is read."""
 BEFORE, BEHIND = 60, 30
 """How much of a line of notation is shown before the place at fault, and behind it."""
 
@@ -187,11 +191,47 @@ def known_failures(_: click.Context, __: click.Parameter, file: Path | None) -> 
         raise click.BadParameter(shown(str(error))) from error
 
 
-def loaded(name: str, *, debug: bool) -> Implementation:
-    """Load an implementation, or say what is wrong with its name."""
+class Commanding(click.Command):
+    """A command that takes, after ``--``, another one in the place of an implementation's name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take what stands after ``--`` as it is."""
+        if "--" in args:
+            place = args.index("--")
+            args, command = args[:place], args[place + 1 :]
+            if not command:
+                raise click.UsageError(
+                    "after -- comes the command of a process that speaks the wire: spec/wire.md", ctx
+                )
+            ctx.meta[COMMAND] = tuple(command)
+        rest = super().parse_args(ctx, args)
+        if COMMAND in ctx.meta and ctx.get_parameter_source("implementation") is not ParameterSource.DEFAULT:
+            raise click.UsageError("name an implementation, or a command after --: one of both", ctx)
+        return rest
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Show that a command may stand there."""
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND ARGS]"]
+
+
+@frozen
+class Chosen:
+    """The implementation that the command line names, and how it is named there."""
+
+    name: str
+    implementation: Implementation
+
+
+def chosen(context: click.Context, name: str, *, debug: bool) -> Chosen:
+    """Load the implementation that is named, or start the command, or say what is wrong with it."""
+    command: tuple[str, ...] = context.meta.get(COMMAND, ())
     try:
         with redirect_stdout(sys.stderr):
-            return load(name)
+            if not command:
+                return Chosen(name, load(name))
+            found = load_command(command)
+            context.call_on_close(found.end_at_once)
+            return Chosen(f"-- {command_text(command)}", found)
     except LoadingError as error:
         if debug and error.cause is not None:
             click.echo(format_exc(), err=True)
@@ -207,12 +247,13 @@ def tercet() -> None:
     tercet check                       the reference, against every rule
     tercet check langchain             LangChain's SummarizationMiddleware
     tercet check my_adapter:Mine       your own code: a module, and what makes the implementation
+    tercet check -- node adapter.js    a program of any language that speaks the wire
     tercet replay 'limit 5 keep 3: u a(x) a(y) t(x) t(y) u' langchain
     tercet explain cut.pairs           what a rule says, and why
     """
 
 
-@tercet.command()
+@tercet.command(cls=Commanding)
 @click.argument("implementation", default="reference")
 @click.option(
     "--profile",
@@ -255,7 +296,9 @@ def tercet() -> None:
     help="Failures that are known, as above: they do not fail the run; one that is gone does.",
 )
 @debug_option
+@click.pass_context
 def check(
+    context: click.Context,
     implementation: str,
     profile: Profile | None,
     budget: str,
@@ -270,7 +313,8 @@ def check(
     """Search for threads that break a rule, and shrink what is found.
 
     IMPLEMENTATION is a bundled name (reference, langchain) or module:factory, where the factory
-    returns an object with describe() and open(configuration, host).
+    returns an object with describe() and open(configuration, host). After -- stands in its place
+    the command of a program, of any language, that speaks the wire (spec/wire.md).
 
     \b
     tercet check langchain --budget quick           some hundreds of scenarios, in a moment
@@ -302,7 +346,7 @@ def check(
         if error.name != "hypothesis":
             raise
         raise click.UsageError("check needs Hypothesis; install it with: pip install 'tercet[check]'") from error
-    found = loaded(implementation, debug=debug)
+    found = chosen(context, implementation, debug=debug)
     plan = Plan(budget=budget, seed=seed, only=only, saved=not no_saved, profile=profile)  # type: ignore[arg-type]
 
     def publish(report: Report) -> int:
@@ -312,17 +356,17 @@ def check(
         lost = False
         for file in reports:  # before printing, which a second Ctrl-C may end
             try:
-                report_files.write(report, file, implementation, saved)
+                report_files.write(report, file, found.name, saved)
             except OSError as error:
                 click.echo(f"no report in {shown(str(file))}: {shown(error.strerror or str(error))}", err=True)
                 lost = True
-        print_report(report, implementation, output(), debug=debug, saved=saved)
+        print_report(report, found.name, output(), debug=debug, saved=saved)
         return EXIT_FAULT if lost and report.exit_code in (EXIT_KEPT, EXIT_UNDECIDED) else report.exit_code
 
     abandon = abandoned(publish)
     try:
         with own_streams(), progress_bar() as advance:
-            report = check_implementation(found, plan, advance, abandon)
+            report = check_implementation(found.implementation, plan, advance, abandon)
     except LoadingError as error:
         raise click.UsageError(shown(str(error))) from error
     return publish(report)
@@ -483,12 +527,15 @@ def selftest_command(
     return EXIT_KEPT if measured.is_good else EXIT_BROKEN
 
 
-@tercet.command("replay")
+@tercet.command("replay", cls=Commanding)
 @click.argument("scenario")
 @click.argument("implementation", default="reference")
 @only_option
 @debug_option
-def replay_command(scenario: str, implementation: str, only: frozenset[str], debug: bool) -> int:
+@click.pass_context
+def replay_command(
+    context: click.Context, scenario: str, implementation: str, only: frozenset[str], debug: bool
+) -> int:
     """Run one scenario, and judge it by every rule that speaks of it.
 
     SCENARIO is a file that check saved, or a line of notation:
@@ -509,17 +556,18 @@ def replay_command(scenario: str, implementation: str, only: frozenset[str], deb
     file = scenario if is_file(scenario) else None
     asked = [rule.id for rule in rules if rule.id in only or rule.id == saved.rule]
 
+    found = chosen(context, implementation, debug=debug)
+
     def publish(report: Report) -> int:
-        print_replay(report, implementation, saved.scenario, output(), debug=debug, asked=asked)
+        print_replay(report, found.name, saved.scenario, output(), debug=debug, asked=asked)
         return report.exit_code
 
     abandon = abandoned(publish)
     try:
-        found = loaded(implementation, debug=debug)
         with own_streams():
-            report = replay(found, saved.scenario, rules, file, abandon)
+            report = replay(found.implementation, saved.scenario, rules, file, abandon)
     except CannotRun as error:
-        click.echo(f"{implementation}: {error}", err=True)
+        click.echo(f"{found.name}: {error}", err=True)
         return EXIT_UNDECIDED
     except LoadingError as error:
         raise click.UsageError(shown(str(error))) from error

@@ -9,6 +9,7 @@ from attrs import define, evolve, field, fields, frozen, has
 
 from tercet_conformance import interrupts
 from tercet_conformance.garbage import (
+    Broken,
     Garbage,
     as_checkpoint,
     as_ids,
@@ -64,6 +65,7 @@ class Diagnosis:
     problem: str
     raised: TracebackException | None = field(default=None, eq=False, repr=False)
     is_hang: bool = False
+    is_broken: bool = False
     times: int = 1
 
     @property
@@ -260,7 +262,7 @@ def broken_off(operation: str, error: BaseException) -> Diagnosis:
     raised = TracebackException.from_exception(error, lookup_lines=False)
     error.with_traceback(None)  # one that is raised again and again would carry an ever longer one
     problem = str(error) if isinstance(error, Garbage | Overdue) else f"raised {said(error)}"
-    return Diagnosis(operation, shortened(problem), raised, isinstance(error, Overdue))
+    return Diagnosis(operation, shortened(problem), raised, isinstance(error, Overdue), isinstance(error, Broken))
 
 
 def said(error: BaseException) -> str:
@@ -418,7 +420,7 @@ class Performance:
             returned = StepEnd("suspended")
         except Cancelled:
             returned = StepEnd("cancelled")
-        except Unsupported:
+        except (Unsupported, Garbage):
             raise
         except Exception:
             if not self.host.failures or self.host.garbage is not None:

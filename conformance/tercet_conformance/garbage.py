@@ -22,6 +22,10 @@ class Garbage(Exception):
     """What an implementation handed over is not what the interface says: what it was, what is allowed."""
 
 
+class Broken(Garbage):
+    """Garbage after which nothing more can be asked of a process: the next thread has a new one."""
+
+
 def described(value: object) -> str:
     """Write a value shortly."""
     try:

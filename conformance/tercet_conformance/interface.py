@@ -46,7 +46,11 @@ class Unsupported(Exception):
 
 
 class Host(Protocol):
-    """The suite, to an implementation: it plays the compressor and the model."""
+    """The suite, to an implementation: it plays the compressor and the model.
+
+    The thread's messages come to it with their stored ids. One that comes without is known by what
+    it says, and two that say the same may be taken for one another.
+    """
 
     @property
     def usage(self) -> int:
@@ -131,7 +135,10 @@ class FullSession(Session, Protocol):
 
 
 class Implementation(Protocol):
-    """What a factory returns."""
+    """What a factory returns.
+
+    It may have a method ``close()`` too, which is called when all is done.
+    """
 
     def describe(self) -> Description:
         """Say what it is and what it can do; what it cannot do is not declared."""

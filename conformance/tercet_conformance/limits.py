@@ -26,6 +26,8 @@ MOST_RAISED = 40
 """So often is a call broken off that goes on, before it is given up."""
 MOST_HANGS = 3
 """After so many calls that hang nothing more is asked of an implementation."""
+MOST_BROKEN = 20
+"""After so many processes that broke nothing more is asked of an implementation."""
 DEBUGGERS = frozenset({"bdb", "pdb", "pydevd", "_pydevd_bundle"})
 OURS = frozenset({__name__, "tercet_conformance.driver", "tercet_conformance.guard"})
 """The modules between a run and the implementation, which are not broken off."""
@@ -36,7 +38,7 @@ class Overdue(BaseException):
 
 
 class GivenUp(BaseException):
-    """Raised where an implementation hung so often that nothing more is asked of it."""
+    """Raised where an implementation hung, or broke, so often that nothing more is asked of it."""
 
 
 class Limits:
@@ -49,7 +51,7 @@ class Limits:
     def __init__(self, seconds: float = SECONDS) -> None:
         self.seconds = seconds
         self.abandon: Callable[[], None] | None = None
-        self.hangs = 0
+        self.hangs = self.broken = 0
         self.late: dict[str, Scenario] = {}
         self.scenario: Scenario | None = None
         self.operation = self.what = self.hung = self.place = ""
@@ -84,6 +86,11 @@ class Limits:
         """Limit what is done in this context; raises Overdue if it took too long, whatever it raised itself."""
         self.operation = self.what = what
         return self.one
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether the implementation hung or broke so often that nothing more is asked of it."""
+        return self.hangs >= MOST_HANGS or self.broken >= MOST_BROKEN
 
     def problem(self) -> str:
         """Say what hangs."""

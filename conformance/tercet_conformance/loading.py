@@ -14,6 +14,8 @@ from tercet_conformance.guard import settled
 from tercet_conformance.interface import Implementation
 from tercet_conformance.interrupts import is_persons
 from tercet_conformance.limits import Limits, Overdue
+from tercet_conformance.wire.process import command_text
+from tercet_conformance.wire.remote import Remote
 from tercet_spec.vocabulary import Capability, Character, Description
 
 BUNDLED: Mapping[str, tuple[str, str]] = {
@@ -53,6 +55,13 @@ def load(name: str) -> Implementation:
             " Your own is named by its module and what makes it, such as my_adapter:Mine"
         )
     return made(name, module, factory, "")
+
+
+def load_command(command: Sequence[str]) -> Remote:
+    """Start a process that holds an implementation; raises LoadingError."""
+    remote = Remote(command)
+    description_of(remote, Limits(), command_text(command))
+    return remote
 
 
 def made(name: str, module_name: str, factory_name: str, extra: str) -> Implementation:

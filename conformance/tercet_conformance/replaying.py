@@ -10,7 +10,7 @@ from tercet_conformance.interface import Implementation
 from tercet_conformance.limits import Limits
 from tercet_conformance.loading import description_of
 from tercet_conformance.requirements import needs
-from tercet_conformance.suite import Suite, applicable, whole_road
+from tercet_conformance.suite import Suite, applicable, ended, whole_road
 from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict
 from tercet_spec.judgement import Finding
 from tercet_spec.rules import AnyRule
@@ -86,6 +86,7 @@ def replay_within(
         if lacking := rule.needs - frozenset[str]().union(*(suite.capabilities for suite in roads)):
             reason = f"not declared: {', '.join(sorted(lacking))}"
             verdicts[rule.id] = RuleVerdict(rule, Verdict.NOT_APPLICABLE, reason=reason)
+    diagnoses += [(wrong, None) for suite in roads if (wrong := ended(suite.implementation, limits))]
     return Report(
         description=roads[0].description,
         verdicts=tuple(verdicts[rule.id] for rule in rules if rule.id in verdicts),

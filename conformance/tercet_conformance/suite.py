@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 from attrs import evolve, field, frozen
 
-from tercet_conformance.driver import Run, broken_off, run
+from tercet_conformance.driver import Diagnosis, Run, broken_off, run
 from tercet_conformance.interface import Implementation
-from tercet_conformance.limits import MOST_HANGS, GivenUp, Limits
+from tercet_conformance.interrupts import is_persons
+from tercet_conformance.limits import GivenUp, Limits
 from tercet_conformance.requirements import needs
 from tercet_spec.judgement import Finding, Judgement, findings, judge
 from tercet_spec.rules import AnyRule
@@ -33,16 +34,17 @@ class Suite:
 
     @property
     def has_given_up(self) -> bool:
-        """Whether the implementation hung so often that nothing more is asked of it."""
-        return self.limits.hangs >= MOST_HANGS
+        """Whether the implementation hung, or broke, so often that nothing more is asked of it."""
+        return self.limits.has_given_up
 
     def run(self, scenario: Scenario) -> Run:
         """Run one scenario; raises GivenUp where the implementation hung too often."""
         if self.has_given_up:
             raise GivenUp
         ran = run(self.implementation, self.description, scenario, self.limits)
-        if ran.diagnosis is not None and ran.diagnosis.is_hang:
-            self.limits.hangs += 1
+        if ran.diagnosis is not None:
+            self.limits.hangs += ran.diagnosis.is_hang
+            self.limits.broken += ran.diagnosis.is_broken
         return ran
 
     def judge(self, scenario: Scenario) -> tuple[Run, Judgement]:
@@ -76,6 +78,21 @@ class Suite:
 def unjudged(ran: Run, error: Exception) -> Run:
     """Say of a run that its trace cannot be judged: the run says so, and the others go on."""
     return evolve(ran, diagnosis=ran.diagnosis or broken_off(JUDGING, error))
+
+
+def ended(implementation: Implementation, limits: Limits) -> Diagnosis | None:
+    """Tell an implementation that all is done, where it wants to know of it, and say what goes wrong with that."""
+    end = getattr(implementation, "close", None)
+    if end is None:
+        return None
+    try:
+        with limits, limits.call("close"):
+            end()
+    except BaseException as error:
+        if is_persons(error):
+            raise
+        return broken_off("the end", error)
+    return None
 
 
 def whole_road(implementation: Implementation) -> Implementation | None:

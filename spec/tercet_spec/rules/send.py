@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tercet_spec.characters import trimmings
 from tercet_spec.moments import Attempt, Change, Moment, Step
 from tercet_spec.pairs import is_legal
 from tercet_spec.readings import Part
@@ -56,7 +57,9 @@ def in_place(step: Step, _: Moment | None) -> Iterator[Violation]:
     for number, attempt in enumerate(step.attempts):
         part = attempt.summary
         if step.stands and not new_text(step, attempt) and not carries_stored(step, attempt):
-            yield Violation("the request carries the stored summary", "another" if part else "none", attempt=number)
+            yield Violation(
+                "the request carries the stored summary, whole", "another" if part else "none", attempt=number
+            )
         applies = step.stands is not None or (part is not None and step.is_new(part))
         covered = step.covered(attempt) if applies else step.opening
         back = step.called_back(covered) if part else ()
@@ -72,7 +75,14 @@ def new_text(step: Step, attempt: Attempt) -> bool:
 
 
 def carries_stored(step: Step, attempt: Attempt) -> bool:
-    return attempt.summary is not None and not step.replaces(attempt)
+    return attempt.summary is not None and not step.replaces(attempt) and not is_shortened(step, attempt.summary)
+
+
+def is_shortened(step: Step, part: Part) -> bool:
+    """Tell whether a stored text is cut although no bound asks for it; how far a bound does is bound.longest's."""
+    if "bound" in step.description.capabilities or step.stands is None or not part.unchanged:
+        return False
+    return part.text not in trimmings(step.stands.text)
 
 
 def rest_unchanged(step: Step, _: Moment | None) -> Iterator[Violation]:

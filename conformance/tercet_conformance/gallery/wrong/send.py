@@ -184,6 +184,21 @@ class UncoveredByKeepRecent(Plain):
         return self.request(system, View(view.text, start))
 
 
+@wrong("send.in-place")
+class HalfOfItSentAgain(Plain):
+    """Has no bound to keep, and sends half of the stored text in the requests after the one that fired."""
+
+    capabilities = CAPABILITIES - {"bound"}
+
+    def bounded(self, text: str) -> str:
+        return text
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        if new is not None or view.text is None:
+            return self.request(system, new or view)
+        return self.request(system, View(view.text[: -(-len(view.text) // 2)], view.start))
+
+
 @wrong("send.rest-unchanged", "https://github.com/openclaw/openclaw/issues/27504")
 class NewestMessageChanged(Plain):
     """Changes the newest message of a request with a summary."""

@@ -1,0 +1,88 @@
+"""Writes and reads the lines of the wire: one JSON object each, in ASCII as we write it, in UTF-8 as we read it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from tercet_conformance.garbage import Broken, described, shortened
+
+T = TypeVar("T")
+LARGEST = 2**53
+"""No number is larger: other languages read it as another."""
+
+
+def line_of(envelope: Mapping[str, object]) -> bytes:
+    """Write an envelope, and the values in it, as one line."""
+    return json.dumps(msgspec.to_builtins(envelope), separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def fields_of(value: object) -> dict[str, object]:
+    """Turn a value into the fields that stand in an envelope beside its name."""
+    fields: dict[str, object] = msgspec.to_builtins(value)
+    return fields
+
+
+def object_of(line: bytes) -> dict[str, Any]:
+    """Read a line; raises Broken, which says what keeps it from being an object."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise Broken(f"{quoted(line)}, which is not UTF-8 at byte {error.start + 1}") from error
+    try:
+        found = DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        hint = "; stdout is the wire's alone: write everything else to stderr"
+        if error.msg == "Extra data":
+            hint = f"; after an object comes more at character {error.pos + 1}: end each with a line feed"
+        raise Broken(f"{quoted(line)}, which is not JSON ({error.msg} at character {error.pos + 1}){hint}") from error
+    except RecursionError as error:
+        raise Broken(f"{quoted(line)}, which is nested too deep") from error
+    except Ambiguous as error:
+        raise Broken(f"{quoted(line)}, {error}") from error
+    if not isinstance(found, dict):
+        raise Broken(f"{quoted(line)}, which is no JSON object")
+    return found
+
+
+class Ambiguous(ValueError):
+    """Raised for what two readers of JSON take for different things."""
+
+
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object; raises Ambiguous where it has a field twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise Ambiguous(f"which has the field {next(n for n in names if names.count(n) > 1)!r} twice")
+    return found
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and the infinities, which Python's reader takes."""
+    raise Ambiguous(f"which holds {name}; that is no JSON")
+
+
+def whole(digits: str) -> int:
+    """Read a whole number; raises Ambiguous where it is too large."""
+    number = int(digits) if len(digits) < 20 else LARGEST + 1
+    if abs(number) > LARGEST:
+        raise Ambiguous(f"which holds the number {shortened(digits, 40)}, beyond 2^53")
+    return number
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=without_repeats, parse_constant=refuse_constant, parse_int=whole)
+
+
+def value_of(written: object, kind: type[T], what: str) -> T:
+    """Read a value strictly, fields that are not known left aside; raises Broken, which names what is wrong."""
+    try:
+        return msgspec.convert(written, kind)
+    except msgspec.ValidationError as error:
+        raise Broken(f"{what}, which cannot be read: {error}; it was {shortened(described(written), 300)}") from error
+
+
+def quoted(line: bytes) -> str:
+    """Show a line, shortened."""
+    return described(line.decode(errors="backslashreplace").rstrip("\n"))

@@ -1,0 +1,296 @@
+"""An implementation that is a process: what the suite asks of it travels as lines."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeVar
+
+from attrs import fields_dict
+
+from tercet_conformance.garbage import Broken, Garbage, described, shortened
+from tercet_conformance.interface import (
+    Cancelled,
+    CompressorFailed,
+    Host,
+    ModelFailed,
+    Refused,
+    StepEnd,
+    Suspended,
+    Unsupported,
+)
+from tercet_conformance.limits import Overdue
+from tercet_conformance.wire.lines import fields_of, line_of, object_of, value_of
+from tercet_conformance.wire.process import Process, command_text
+from tercet_spec import wire
+from tercet_spec.trace import Failure
+from tercet_spec.vocabulary import Configuration, Description, Message, Note, PendingCall, State
+
+Returned = TypeVar("Returned", bound=wire.Returned)
+FAILURES: dict[type[BaseException], Failure] = {
+    CompressorFailed: "failed",
+    ModelFailed: "failed",
+    Cancelled: "cancelled",
+    Suspended: "suspended",
+}
+REFUSABLE = ("open", "configure")
+UNSUPPORTABLE = ("append", "step")
+
+
+class Raised(Garbage):
+    """An error of the process, as it tells it."""
+
+
+class Remote:
+    """An implementation behind a command; one process serves one thread after another, until it breaks."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.command = tuple(command)
+        self.process: Process | None = None
+        self.description: Description | None = None
+        self.calls = 0
+        self.asks = 0
+        self.sessions = 0
+
+    def describe(self) -> Description:
+        """Start the process, if it is not running, and ask what it is."""
+        if self.description is None or self.process is None:
+            self.start()
+        assert self.description is not None
+        return self.description
+
+    def open(self, configuration: Configuration, host: Host) -> "RemoteSession":
+        """Begin a thread; raises Refused."""
+        self.describe()
+        self.sessions += 1
+        return RemoteSession(self, self.sessions, configuration, host)
+
+    def close(self) -> None:
+        """Let the process end; raises Garbage where it does not, as it should."""
+        process, self.process = self.process, None
+        if process is not None and (problem := process.end()):
+            raise Garbage(f"{command_text(self.command)}: {problem}")
+
+    def start(self) -> None:
+        """Start the process and let it introduce itself; raises Broken."""
+        self.calls = self.asks = 0
+        run = f"{command_text(self.command)}: "
+        try:
+            self.process = Process(self.command)
+            told = self.call("hello", wire.Hello(), wire.Introduction, prepared=introduced)
+        except Broken as error:
+            self.end_at_once()
+            raise Broken(f"{run}{error}; it was asked to introduce itself: {HELLO}") from error
+        except Raised as error:
+            self.end_at_once()
+            raise Broken(f"{run}it was asked to introduce itself, and {error}") from error
+        names = fields_dict(Description)
+        described_now = Description(
+            **{
+                **{name: getattr(told, name) for name in names},
+                "capabilities": frozenset(told.capabilities),
+            }
+        )
+        if self.description not in (None, described_now):
+            self.end_at_once()
+            raise Broken(f"{run}it was started again, and describes itself otherwise: {described(told)}")
+        self.description = described_now
+
+    def end_at_once(self) -> None:
+        """End the process: nothing more can be asked of it."""
+        process, self.process = self.process, None
+        if process is not None:
+            process.kill()
+
+    def call(
+        self,
+        name: wire.CallName,
+        value: wire.Call,
+        kind: type[Returned],
+        session: int | None = None,
+        ask: Callable[[dict[str, Any]], bytes] | None = None,
+        prepared: Callable[[object], object] = lambda returned: returned,
+    ) -> Returned:
+        """Call the process, answer what it asks, and return what it returns.
+
+        Raises Refused, Unsupported, Raised, or Broken, after which the process is at its end.
+        """
+        process = self.process
+        if process is None:
+            raise Broken(f"{name} was called on a thread whose process has ended")
+        self.calls += 1
+        envelope: dict[str, object] = {"id": self.calls, "call": name}
+        if session is not None:
+            envelope["session"] = session
+        try:
+            process.write(line_of({**envelope, **fields_of(value)}))
+            while True:
+                told = object_of(process.read())
+                if "ask" in told and ask is not None:
+                    process.write(ask(told))
+                    continue
+                returned = self.returned(name, told)
+                return value_of(prepared(returned), kind, f"{name} returned {shortened(described(returned))}")
+        except (Refused, Unsupported, Raised):
+            raise
+        except Overdue as error:
+            self.end_at_once()
+            raise Overdue(f"hangs: {name} did not return in time{process.said()}") from error
+        except BaseException:
+            self.end_at_once()
+            raise
+
+    def returned(self, name: wire.CallName, told: dict[str, Any]) -> object:
+        """Take what a call returned; raises Refused, Unsupported or Raised where it says so."""
+        what = shortened(described(told))
+        if "ask" in told:
+            raise Broken(f"{name} asked {what}; only step asks")
+        if type(told.get("id")) is not int:
+            raise Broken(f'{what}, which has neither "id" nor "ask", each a whole number: a line is one or the other')
+        if told["id"] != self.calls:
+            kind = "again" if told["id"] < self.calls else "before it was asked"
+            raise Broken(f"{what}: call {told['id']} is returned {kind}, while call {self.calls} ({name}) is under way")
+        if "returned" in told:
+            return told["returned"]
+        if "raised" in told:
+            raise Raised(f"raised {text_in(told, 'raised', name)}")
+        if "refused" in told:
+            problems = value_of(told["refused"], tuple[str, ...], f"{name} returned {what}")
+            if name not in REFUSABLE:
+                raise Broken(f"{name} returned {what}; only {' and '.join(REFUSABLE)} may refuse")
+            raise Refused(problems)
+        if "unsupported" in told:
+            if name not in UNSUPPORTABLE:
+                problem = f"only {' and '.join(UNSUPPORTABLE)} may; what is not declared is not asked of it"
+                raise Broken(f"{name} returned {what}; {problem}")
+            raise Unsupported(text_in(told, "unsupported", name))
+        raise Broken(f'{what}, which has none of "returned", "raised", "refused" and "unsupported"')
+
+
+HELLO = f'{{"id": 1, "returned": {{"wire": {wire.VERSION}, "name": ..., "version": ..., ...}}}} is one line on stdout'
+
+
+def introduced(returned: object) -> object:
+    """Look at the version of the wire before anything else; raises Broken."""
+    version = returned.get("wire") if isinstance(returned, dict) else None
+    if version is not None and version != wire.VERSION:
+        raise Broken(f"it speaks version {version!r} of the wire; this release speaks version {wire.VERSION}")
+    return returned
+
+
+def text_in(told: dict[str, Any], field: str, name: str) -> str:
+    """Take a text of an envelope."""
+    return value_of(told[field], str, f"{name} returned {shortened(described(told))}")
+
+
+class RemoteSession:
+    """One thread of a process."""
+
+    def __init__(self, remote: Remote, number: int, configuration: Configuration, host: Host) -> None:
+        self.remote, self.number, self.host = remote, number, host
+        self.process = remote.process
+        self.shown = State()
+        self.request: tuple[Message, ...] = ()
+        self.changed("open", wire.Open(configuration))
+
+    def append(self, messages: Sequence[Message]) -> Sequence[str]:
+        """Store messages."""
+        stored = self.call("append", wire.Append(tuple(messages)), wire.Stored)
+        self.show(stored.state, "append")
+        return stored.ids
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        """Take one model step; the host is asked while it is under way."""
+        ended = self.call("step", wire.Step(system, tuple(notes), tuple(pending)), wire.Ended, self.answer)
+        self.show(ended.state, "step")
+        return StepEnd(ended.outcome, ended.answer_id, ended.attempt)
+
+    def state(self) -> State:
+        """Show the thread, as every call returns it."""
+        return self.shown
+
+    def configure(self, configuration: Configuration) -> None:
+        """Change the configuration."""
+        self.changed("configure", wire.Configure(configuration))
+
+    def begin_turn(self) -> None:
+        """Begin a turn."""
+        self.changed("begin_turn", wire.BeginTurn())
+
+    def end_turn(self, blocked: bool) -> None:
+        """End the turn."""
+        self.changed("end_turn", wire.EndTurn(blocked))
+
+    def checkpoint(self) -> str:
+        """Put the thread by."""
+        put_by = self.call("checkpoint", wire.Checkpoint(), wire.PutBy)
+        self.show(put_by.state, "checkpoint")
+        return put_by.checkpoint
+
+    def restore(self, checkpoint: str) -> None:
+        """Put the thread back."""
+        self.changed("restore", wire.Restore(checkpoint))
+
+    def edit(self, history: Sequence[Message]) -> None:
+        """Say what became of the history as it was shown last."""
+        self.changed("edit", wire.Edit(wire.splice_of(self.shown.history, tuple(history))))
+
+    def close(self) -> None:
+        """End the thread, if its process did not end before."""
+        if self.remote.process is self.process and self.process is not None:
+            self.call("close", wire.Close(), wire.Closed)
+
+    def changed(self, name: wire.CallName, value: wire.Call) -> None:
+        """Make a call that returns the state alone."""
+        self.show(self.call(name, value, wire.Changed).state, name)
+
+    def call(
+        self,
+        name: wire.CallName,
+        value: wire.Call,
+        kind: type[Returned],
+        ask: Callable[[dict[str, Any]], bytes] | None = None,
+    ) -> Returned:
+        """Call the thread's process, which is no other than it was."""
+        if self.remote.process is not self.process:
+            raise Broken(f"{name} was called on a thread whose process has ended")
+        return self.remote.call(name, value, kind, self.number, ask)
+
+    def show(self, shown: wire.Shown, name: str) -> None:
+        """Take the state that a call returned."""
+        history = self.spliced(self.shown.history, shown.history, f"{name} returned a history")
+        self.shown = State(history, shown.summary, shown.usage, shown.warnings)
+
+    def spliced(self, before: tuple[Message, ...], splice: wire.Splice, what: str) -> tuple[Message, ...]:
+        """Apply what became of a list of messages; raises Broken."""
+        try:
+            return wire.spliced(before, splice)
+        except ValueError as error:
+            self.remote.end_at_once()
+            raise Broken(f"{what} that cannot be: {error}, which the last one had") from error
+
+    def answer(self, told: dict[str, Any]) -> bytes:
+        """Put a question of the process to the host, and write the line that answers it."""
+        number, session, question = told["ask"], told.get("session"), told.get("question")
+        what = shortened(described(told))
+        if type(number) is not int or number <= self.remote.asks:
+            raise Broken(
+                f'{what}: "ask" is a whole number, greater than that of the question before, {self.remote.asks}'
+            )
+        if session != self.number:
+            raise Broken(f"{what} is of session {session!r}, while session {self.number} is asked for a step")
+        kind = next((kind for name, kind in wire.QUESTIONS.items() if name == question), None)
+        if kind is None:
+            raise Broken(f'{what}: "question" is one of {", ".join(wire.QUESTIONS)}')
+        self.remote.asks = number
+        asked: wire.Question = value_of(told, kind, f"step asked {what}")
+        host = self.host
+        answered: wire.Answered
+        try:
+            if isinstance(asked, wire.Summarize):
+                text = host.summarize(asked.given, asked.so_far)
+                answered = wire.Text(text, host.usage)
+            else:
+                self.request = self.spliced(self.request, asked.request, "step asked for a request")
+                message = host.answer(self.request)
+                answered = wire.Said(message, host.usage)
+        except tuple(FAILURES) as error:
+            return line_of({"ask": number, "failed": wire.Failed(FAILURES[type(error)], host.usage)})
+        return line_of({"ask": number, "answered": answered})
