@@ -49,7 +49,7 @@ class Splice:
 class Hello:
     """The first call: says which version of the wire the suite speaks."""
 
-    wire: int = VERSION
+    wire: int
 
 
 @frozen

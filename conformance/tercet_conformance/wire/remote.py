@@ -74,7 +74,7 @@ class Remote:
         run = f"{command_text(self.command)}: "
         try:
             self.process = Process(self.command)
-            told = self.call("hello", wire.Hello(), wire.Introduction, prepared=introduced)
+            told = self.call("hello", wire.Hello(wire.VERSION), wire.Introduction, prepared=introduced)
         except Broken as error:
             self.end_at_once()
             raise Broken(f"{run}{error}; it was asked to introduce itself: {HELLO}") from error
