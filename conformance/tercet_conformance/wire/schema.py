@@ -17,7 +17,8 @@ TEXT = {"type": "string"}
 
 def schema() -> dict[str, Any]:
     """Make the schema: a line is one of the suite's or one of the process's."""
-    kinds = {*wire.CALLS.values(), *wire.RETURNS.values(), *wire.QUESTIONS.values(), *wire.ANSWERS.values(), wire.Failed}
+    tables = (wire.CALLS, wire.RETURNS, wire.QUESTIONS, wire.ANSWERS)
+    kinds = {wire.Failed, *(kind for table in tables for kind in table.values())}
     ordered = sorted(kinds, key=lambda kind: kind.__name__)
     _, parts = msgspec.json.schema_components(ordered, ref_template="#/$defs/{name}")
     suite = [called(name, parts) for name in wire.CALLS]
