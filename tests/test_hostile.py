@@ -28,7 +28,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(BUDGETS, "quick", Budget(12, 2, 2))
     monkeypatch.setattr(check_module, "Plan", partial(Plan, limit=LIMIT, shrinks=1))
     monkeypatch.setattr(replaying, "Limits", partial(Limits, LIMIT))
-    monkeypatch.setattr(cli, "loaded", lambda name, debug: HOSTILE[name].make())
+    monkeypatch.setattr(cli, "load", lambda name: HOSTILE[name].make())
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Overdue in a callback comes again

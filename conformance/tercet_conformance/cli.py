@@ -23,9 +23,10 @@ from tercet_conformance.interface import Implementation
 from tercet_conformance.interrupts import watched
 from tercet_conformance.loading import LoadingError, load, load_command, near
 from tercet_conformance.replaying import CannotRun, replay
-from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, shown
+from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, print_walk, shown
 from tercet_conformance.reports import files as report_files
 from tercet_conformance.search import BudgetName
+from tercet_conformance.smoke import STAGES, walk
 from tercet_conformance.verdicts import (
     EXIT_BROKEN,
     EXIT_FAULT,
@@ -525,6 +526,33 @@ def selftest_command(
         command = f"tercet selftest {' '.join(words)}"
         write_wholly(markdown(measured, others[0][0], others[1][0], command), table)
     return EXIT_KEPT if measured.is_good else EXIT_BROKEN
+
+
+@tercet.command("smoke", cls=Commanding)
+@click.argument("implementation", default="reference")
+@debug_option
+@click.pass_context
+def smoke_command(context: click.Context, implementation: str, debug: bool) -> int:
+    """Walk an implementation through one thread of each kind that it declares, and say what is wrong.
+
+    For a new adapter: nothing is searched. What goes wrong is no broken rule, but what keeps the
+    suite from driving it; rules that break all the same are named.
+
+    \b
+    tercet smoke -- node adapter.js
+    tercet smoke my_adapter:Mine
+
+    \b
+    Ends with 0 it can be driven   2 wrong usage, or it does not introduce itself   4 something went wrong
+    """
+    found = chosen(context, implementation, debug=debug)
+    stages = []
+    with own_streams(), progress_bar() as advance:
+        for each in walk(found.implementation):
+            stages.append(each)
+            advance(each.name, len(stages), len(STAGES) + 1)
+    print_walk(stages, found.name, output())
+    return EXIT_FAULT if any(each.problem for each in stages) else EXIT_KEPT
 
 
 @tercet.command("replay", cls=Commanding)

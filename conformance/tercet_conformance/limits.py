@@ -26,7 +26,7 @@ MOST_RAISED = 40
 """So often is a call broken off that goes on, before it is given up."""
 MOST_HANGS = 3
 """After so many calls that hang nothing more is asked of an implementation."""
-MOST_BROKEN = 20
+MOST_BROKEN = 10
 """After so many processes that broke nothing more is asked of an implementation."""
 DEBUGGERS = frozenset({"bdb", "pdb", "pydevd", "_pydevd_bundle"})
 OURS = frozenset({__name__, "tercet_conformance.driver", "tercet_conformance.guard"})

@@ -16,6 +16,7 @@ from rich.text import Text
 from tercet_conformance.drawing import Drawing, draw
 from tercet_conformance.driver import Diagnosis
 from tercet_conformance.garbage import shortened
+from tercet_conformance.smoke import Stage
 from tercet_conformance.verdicts import (
     BROKEN,
     EXIT_BROKEN,
@@ -249,7 +250,7 @@ def print_thread(example: Counterexample, ordinal: int, drawing: Drawing | None,
 def replayed(scenario: Scenario, saved: str | None, name: str) -> str | None:
     """Write the command that replays a scenario, where there is one."""
     what = saved or line_for(scenario)
-    return f"tercet replay {quote(what)} {quote(name)}" if what else None
+    return f"tercet replay {quote(what)} {as_typed(name)}" if what else None
 
 
 def where(example: Counterexample) -> str:
@@ -394,6 +395,31 @@ def print_rule(rule: AnyRule, console: Console) -> None:
     printer.line("  needs         ", ", ".join(sorted(rule.needs)) or "nothing")
     printer.line("  chapter       ", f"spec/{rule.family}.md")
     printer.line("  checked by    ", f"{rule.relation.__module__}.{rule.relation.__qualname__.partition('.')[0]}")
+
+
+def print_walk(stages: Sequence[Stage], name: str, console: Console) -> None:
+    """Print what came of each stage of a walk, and what to do next; ``name`` is the implementation's."""
+    printer = Printer(console)
+    for stage in stages:
+        said = "not declared" if stage.skipped else "wrong" if stage.problem else "ok"
+        style = {"wrong": "bold red", "ok": "green"}.get(said, "dim")
+        broken = f"breaks {', '.join(stage.broken)}" if stage.broken else ""
+        printer.line("  ", (f"{said:<12}", style), f"  {stage.name}", (f"  {broken}" if broken else "", "yellow"))
+        if stage.problem:
+            printer.paragraph(stage.problem, " " * 16)
+            if stage.line:
+                printer.line(" " * 16, (shown(f"again: tercet replay {quote(stage.line)} {as_typed(name)}"), "dim"))
+    printer.line()
+    wrong = sum(bool(stage.problem) for stage in stages)
+    if wrong:
+        printer.paragraph(f"{counted(wrong, 'stage')} went wrong: mend the first one first", "")
+    else:
+        printer.paragraph(f"it can be driven; which rules it keeps: tercet check {as_typed(name)}", "")
+
+
+def as_typed(name: str) -> str:
+    """Write an implementation's name as it is typed; a command after ``--`` is quoted already."""
+    return name if name.startswith("-- ") else quote(name)
 
 
 def print_all_rules(rules: Sequence[AnyRule], console: Console) -> None:

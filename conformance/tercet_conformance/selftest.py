@@ -227,7 +227,7 @@ def tasks(
     seeds = list(seeds)
     listed: list[Task] = []
     for entry in ENTRIES:
-        if entry.kind == "hostile" or (only and entry.name not in only):
+        if entry.kind in ("hostile", "process") or (only and entry.name not in only):
             continue
         if machines and entry.rule is None:
             continue

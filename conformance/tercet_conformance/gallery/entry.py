@@ -13,7 +13,7 @@ from tercet_conformance.interface import Implementation
 Thread = TypeVar("Thread", bound=type[Plain])
 
 
-Kind = Literal["wrong", "right", "null", "guard", "hostile"]
+Kind = Literal["wrong", "right", "null", "guard", "hostile", "process"]
 
 
 @frozen
@@ -22,8 +22,8 @@ class Entry:
 
     A wrong one has a ``rule``, the id of the rule that must catch it, and a ``report`` where its fault
     is that of a public bug report; others have none. A null one does nothing of what it declares; a
-    guard is there for the measurement itself; a hostile one has a ``diagnosis``, what must be said of
-    it. ``says`` is what it does.
+    guard is there for the measurement itself; a hostile one, and a hostile process, has a
+    ``diagnosis``, what must be said of it. ``says`` is what it does.
     """
 
     name: str

@@ -75,12 +75,17 @@ def whole(digits: str) -> int:
 DECODER = json.JSONDecoder(object_pairs_hook=without_repeats, parse_constant=refuse_constant, parse_int=whole)
 
 
-def value_of(written: object, kind: type[T], what: str) -> T:
+def value_of(read: object, kind: type[T], what: str) -> T:
     """Read a value strictly, fields that are not known left aside; raises Broken, which names what is wrong."""
     try:
-        return msgspec.convert(written, kind)
+        return msgspec.convert(read, kind)
     except msgspec.ValidationError as error:
-        raise Broken(f"{what}, which cannot be read: {error}; it was {shortened(described(written), 300)}") from error
+        raise Broken(f"{what}, which cannot be read: {error}") from error
+
+
+def written(value: object) -> str:
+    """Write what was read as it was written, shortened."""
+    return shortened(json.dumps(value), 300)
 
 
 def quoted(line: bytes) -> str:

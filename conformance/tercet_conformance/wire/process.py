@@ -63,7 +63,7 @@ class Process:
         with suppress(OSError, ValueError):
             while read := os.read(self.popen.stderr.fileno(), 65536):
                 *lines, rest = (rest + read).split(b"\n")
-                self.last.extend(shown(line) for line in lines[-LAST_LINES:])
+                self.last.extend(shown(line) for line in lines if line.strip())
                 rest = rest[:4096]
         if rest:
             self.last.append(shown(rest))
@@ -115,6 +115,18 @@ class Process:
             os.killpg(self.popen.pid, signal.SIGKILL)
         self.popen.wait()
 
+    def finish(self) -> None:
+        """End it, and let go of it."""
+        self.kill()
+        self.listener.join(1)
+        streams = [self.popen.stdin, self.popen.stdout]
+        if not self.listener.is_alive():  # what left the process's group may hold its stderr
+            streams.append(self.popen.stderr)
+        for stream in streams:
+            assert stream is not None
+            with suppress(OSError):
+                stream.close()
+
     def end(self) -> str | None:
         """End its input and wait until it ends; say what went wrong with that."""
         assert self.popen.stdin is not None
@@ -133,7 +145,7 @@ class Process:
                 return f"it wrote more than it was asked for: {shown(left)!r}"
             return f"at the end of its input, {ended_with(code)}{self.said()}" if code else None
         finally:
-            self.kill()
+            self.finish()
 
 
 def ended_with(code: int | None) -> str:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from attrs import fields_dict
 
-from tercet_conformance.garbage import Broken, Garbage, described, shortened
+from tercet_conformance.garbage import Broken, Garbage, described
 from tercet_conformance.interface import (
     Cancelled,
     CompressorFailed,
@@ -17,7 +17,7 @@ from tercet_conformance.interface import (
     Unsupported,
 )
 from tercet_conformance.limits import Overdue
-from tercet_conformance.wire.lines import fields_of, line_of, object_of, value_of
+from tercet_conformance.wire.lines import fields_of, line_of, object_of, value_of, written
 from tercet_conformance.wire.process import Process, command_text
 from tercet_spec import wire
 from tercet_spec.trace import Failure
@@ -90,14 +90,14 @@ class Remote:
         )
         if self.description not in (None, described_now):
             self.end_at_once()
-            raise Broken(f"{run}it was started again, and describes itself otherwise: {described(told)}")
+            raise Broken(f"{run}it was started again, and describes itself otherwise: {described(described_now)}")
         self.description = described_now
 
     def end_at_once(self) -> None:
         """End the process: nothing more can be asked of it."""
         process, self.process = self.process, None
         if process is not None:
-            process.kill()
+            process.finish()
 
     def call(
         self,
@@ -127,7 +127,7 @@ class Remote:
                     process.write(ask(told))
                     continue
                 returned = self.returned(name, told)
-                return value_of(prepared(returned), kind, f"{name} returned {shortened(described(returned))}")
+                return value_of(prepared(returned), kind, f"{name} returned {written(returned)}")
         except (Refused, Unsupported, Raised):
             raise
         except Overdue as error:
@@ -139,7 +139,7 @@ class Remote:
 
     def returned(self, name: wire.CallName, told: dict[str, Any]) -> object:
         """Take what a call returned; raises Refused, Unsupported or Raised where it says so."""
-        what = shortened(described(told))
+        what = written(told)
         if "ask" in told:
             raise Broken(f"{name} asked {what}; only step asks")
         if type(told.get("id")) is not int:
@@ -177,7 +177,7 @@ def introduced(returned: object) -> object:
 
 def text_in(told: dict[str, Any], field: str, name: str) -> str:
     """Take a text of an envelope."""
-    return value_of(told[field], str, f"{name} returned {shortened(described(told))}")
+    return value_of(told[field], str, f"{name} returned {written(told)}")
 
 
 class RemoteSession:
@@ -269,7 +269,7 @@ class RemoteSession:
     def answer(self, told: dict[str, Any]) -> bytes:
         """Put a question of the process to the host, and write the line that answers it."""
         number, session, question = told["ask"], told.get("session"), told.get("question")
-        what = shortened(described(told))
+        what = written(told)
         if type(number) is not int or number <= self.remote.asks:
             raise Broken(
                 f'{what}: "ask" is a whole number, greater than that of the question before, {self.remote.asks}'

@@ -1,0 +1,273 @@
+"""A process is driven as an implementation in this process is, and what is said is what the chapter says."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from tercet_conformance import cli, loading
+from tercet_conformance.check import Plan, check
+from tercet_conformance.driver import run
+from tercet_conformance.gallery import ENTRIES, Entry
+from tercet_conformance.limits import Limits
+from tercet_conformance.search import BUDGETS, Budget
+from tercet_conformance.verdicts import Report
+from tercet_conformance.wire import schema
+from tercet_conformance.wire.lines import object_of
+from tercet_conformance.wire.process import Process
+from tercet_conformance.wire.remote import Remote
+from tercet_spec import wire
+from tercet_spec.notation import parse, scenario_of
+from tercet_spec.vocabulary import Message
+
+SPEC = Path(__file__).parents[1] / "spec"
+SCHEMA = SPEC / "tercet_spec" / "schemas" / "wire.json"
+CONVERSATION = "limit 3 keep 1: u a(x) t(x) u step"
+SERVE = "from tercet_conformance.gallery import BY_NAME; from tercet_conformance.wire.server import serve; "
+DRIVEN = [entry for entry in ENTRIES if entry.kind in ("wrong", "right", "null", "guard")]
+
+
+def served(name: str) -> Remote:
+    return Remote([sys.executable, "-c", f"{SERVE}serve(BY_NAME[{name!r}].make())"])
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """All lines that are written and read, as the chapter shows them."""
+    lines: list[str] = []
+    write, read = Process.write, Process.read
+
+    def noted_write(self: Process, line: bytes) -> None:
+        lines.append(f"> {line.decode().strip()}")
+        write(self, line)
+
+    def noted_read(self: Process) -> bytes:
+        line = read(self)
+        lines.append(f"< {line.decode().strip()}")
+        return line
+
+    monkeypatch.setattr(Process, "write", noted_write)
+    monkeypatch.setattr(Process, "read", noted_read)
+    return lines
+
+
+def blocks(language: str) -> list[str]:
+    chapter = (SPEC / "wire.md").read_text("utf-8")
+    return [each.partition("```")[0] for each in chapter.split(f"```{language}\n")[1:]]
+
+
+def test_the_conversation_in_the_chapter_is_what_is_said(said: list[str]) -> None:
+    remote = served("declares-little")
+    ran = run(remote, remote.describe(), scenario_of(parse(CONVERSATION)))
+    remote.close()
+    assert ran.diagnosis is None
+    (shown,) = blocks("wire")
+    assert [meaning(line) for line in shown.strip().split("\n")] == [meaning(line) for line in said]
+
+
+def meaning(line: str) -> tuple[str, Any]:
+    """Who says what: what has its default, or is empty, is left out."""
+    return line[0], filled(json.loads(line[2:]))
+
+
+def filled(value: Any) -> Any:
+    if isinstance(value, list):
+        return [filled(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    defaults: tuple[Any, ...] = (None, 0, "", [], "code point", "fails")
+    return {name: filled(each) for name, each in value.items() if each not in defaults}
+
+
+def test_the_published_schema_is_made_from_the_types() -> None:
+    published = json.loads(SCHEMA.read_text("ascii"))
+    assert published == json.loads(json.dumps(schema.schema()))
+    Draft202012Validator.check_schema(published)
+
+
+def test_all_that_is_said_is_as_the_schema_says(said: list[str]) -> None:
+    remote = served("lazy")
+    for line in (
+        CONVERSATION,
+        "limit 4 keep 0: u",
+        "limit 4 keep 2 system: turn u a(-) u checkpoint[x] step[S fails, note u] a(x) u step[pending x] restore[x]",
+        "limit 4 keep 2: turn u a u a u step blocked u edit[1] configure[limit 9] u a u kept",
+    ):
+        assert run(remote, remote.describe(), scenario_of(parse(line))).diagnosis is None
+    remote.close()
+    shown = [f"< {line}" for block in blocks("json") for line in block.strip().split("\n")]
+    for line in (*said, *shown):
+        told = json.loads(line[2:])
+        part = "FromSuite" if line.startswith("> ") or "call" in told else "FromProcess"
+        validator = Draft202012Validator({**schema.schema(), "anyOf": [{"$ref": f"#/$defs/{part}"}]})
+        assert [error.message for error in validator.iter_errors(told)] == [], line
+    kinds = {told["call"] for line in said if "call" in (told := json.loads(line[2:]))}
+    assert kinds == set(wire.CALLS)
+
+
+@pytest.mark.parametrize(
+    "line", ['{"id": 3}', '{"ask": 1, "session": 1, "question": "embed"}', '{"id": "3", "raised": "x"}', "[]"]
+)
+def test_the_schema_refuses_what_the_suite_refuses(line: str) -> None:
+    validator = Draft202012Validator({**schema.schema(), "anyOf": [{"$ref": "#/$defs/FromProcess"}]})
+    assert not validator.is_valid(json.loads(line))
+
+
+MESSAGES = st.lists(st.sampled_from([Message("user", text) for text in "abc"]), max_size=6).map(tuple)
+
+
+@given(MESSAGES, MESSAGES)
+def test_a_splice_makes_the_one_list_the_other(before: tuple[Message, ...], after: tuple[Message, ...]) -> None:
+    splice = wire.splice_of(before, after)
+    assert wire.spliced(before, splice) == after
+    assert len(splice.add) + splice.keep <= len(after)
+    if before[:1] == after[:1] != ():
+        assert splice.keep > 0
+
+
+@pytest.mark.parametrize("splice", [wire.Splice(4), wire.Splice(-1), wire.Splice(1, (), 3), wire.Splice(1, (), -1)])
+def test_a_splice_of_more_than_there_is_is_refused(splice: wire.Splice) -> None:
+    with pytest.raises(ValueError, match="of 3 messages"):
+        wire.spliced((Message("user"),) * 3, splice)
+
+
+def test_a_message_at_the_end_is_sent_alone() -> None:
+    before = tuple(Message("user", str(number)) for number in range(50))
+    new = Message("user", "new")
+    assert wire.splice_of(before, (*before, new)) == wire.Splice(50, (new,))
+    assert wire.splice_of(before, before[:20]) == wire.Splice(20)
+    assert wire.splice_of(before, (*before[:20], new, *before[21:])) == wire.Splice(20, (new,), 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ('{"id": 1, "raised": "a\u2028b\u2029c"}'.encode(), "a\u2028b\u2029c"),
+        (b'{"id": 1, "raised": "a\\u2028b"}\r\n', "a\u2028b"),
+        (b'{"id": 1, "raised": "\\ud83d"}', "\ud83d"),
+        ('{"id": 1, "raised": "😀", "later": 1.5}'.encode(), "😀"),
+    ],
+)
+def test_a_line_may_be_written_so(line: bytes, text: str) -> None:
+    assert object_of(line)["raised"] == text
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BUDGETS, "quick", Budget(30, 2, 2))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("entry", DRIVEN, ids=lambda entry: entry.name)
+def test_over_a_pipe_the_verdicts_are_those_in_process(entry: Entry) -> None:
+    plan = Plan("quick", seed=3, saved=False, shrinks=1)
+    assert judged(check(served(entry.name), plan)) == judged(check(entry.make(), plan))
+
+
+def judged(report: Report) -> list[object]:
+    """What a report says, timings aside."""
+    assert report.diagnoses == () or report.verdicts
+    verdicts = [(v.rule.id, v.verdict, v.reached, v.counterexamples, v.reason) for v in report.verdicts]
+    return [report.description, report.scenarios, report.steps, verdicts, [d.problem for d, _ in report.diagnoses]]
+
+
+def returning(introduction: str) -> str:
+    """Write a command of a shell that returns from the first call."""
+    return f"read line; echo '{{\"id\": 1, {introduction}}}'"
+
+
+SHELL = '"returned": {"wire": 1, "name": "x", "version": "1", "language": "sh", "capabilities": [CAPABILITIES]}'
+BAD_COMMANDS = {
+    "tercet-nosuch-command": "'tercet-nosuch-command' cannot be started: No such file or directory",
+    "exit 3": "the process ended with code 3; it wrote nothing to stderr",
+    "echo no licence >&2; exit 1": "the process ended with code 1; the last lines of its stderr: no licence",
+    "read line; echo hello": "'hello', which is not JSON",
+    returning('"returned": {"wire": 2}'): "it speaks version 2 of the wire; this release speaks version 1",
+    returning('"raised": "no model"'): "raised no model",
+    returning('"returned": {"wire": 1}'): "Object missing required field `name`",
+    returning(SHELL.replace("CAPABILITIES", '"fly"')): "Invalid enum value 'fly'",
+}
+
+
+@pytest.mark.parametrize("command", BAD_COMMANDS)
+def test_a_command_that_does_not_introduce_itself_is_said_to(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["sh", "-c", command] if " " in command else [command]
+    assert cli.run(["check", "--", *words]) == 2
+    err = capsys.readouterr().err
+    assert BAD_COMMANDS[command] in err
+    assert words[0] in err
+    assert "it was asked to introduce itself" in err
+
+
+def test_a_handshake_without_an_end_is_broken_off(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(loading, "Limits", partial(Limits, 0.3))
+    assert cli.run(["check", "--", "sleep", "3600"]) == 2
+    err = capsys.readouterr().err
+    assert "sleep 3600" in err
+    assert "hangs: hello did not return in time; it wrote nothing to stderr" in err
+
+
+def test_a_name_and_a_command_are_one_too_many(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["check", "langchain", "--", "node", "adapter.js"]) == 2
+    assert "one of both" in capsys.readouterr().err
+    assert cli.run(["check", "--"]) == 2
+    assert "after -- comes the command" in capsys.readouterr().err
+
+
+def test_a_counterexample_over_the_wire_replays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "-c", f"{SERVE}serve(BY_NAME['cuts-anywhere'].make())"]
+    asked = ["--budget", "quick", "--only", "cut.pairs", "--save", str(tmp_path)]
+    assert cli.run(["check", *asked, "--", *command]) == 1
+    out = capsys.readouterr().out
+    (line,) = {line.partition(": ")[2] for line in out.splitlines() if "To see one again" in line}
+    assert line.endswith("-- " + shlex.join(command))
+    for file in tmp_path.glob("cut.pairs-*.json"):
+        assert cli.run(["replay", str(file), "--", *command]) == 1
+        assert "cut.pairs is broken" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_no_process_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
+    told = tmp_path / "id"
+    noting = f"import os; open({str(told)!r}, 'w').write(str(os.getpid())); "
+    command = [sys.executable, "-c", f"{noting}{SERVE}serve(BY_NAME['lazy'].make())"]
+    suite = subprocess.Popen(
+        [sys.executable, "-m", "tercet_conformance", "check", "--save", str(tmp_path), "--", *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    child = int(within(30, lambda: told.exists() and told.read_text()))
+    time.sleep(1)
+    suite.send_signal(number)
+    suite.wait(60)
+    within(10, lambda: not is_running(child))
+
+
+def within(seconds: float, find: Any) -> Any:
+    """Wait until something is there."""
+    end = time.monotonic() + seconds
+    while not (found := find()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return found
+
+
+def is_running(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    return True
