@@ -132,6 +132,16 @@ class CutAtAWord(Plain):
 
 
 @wrong("bound.longest")
+class CutTwice(Plain):
+    """Cuts a stored text one token short when the bound was lowered."""
+
+    def applies(self) -> View:
+        view = super().applies()
+        is_whole = self.summary is None or view.text is None or view.text == self.summary.text
+        return view if is_whole or view.text is None else View(view.text[:-4], view.start)
+
+
+@wrong("bound.longest")
 class FirstParagraphKept(Plain):
     """Keeps the first paragraph of a text."""
 

@@ -109,6 +109,24 @@ class LastCoveredGivenAgain(Plain):
         return self.history[view.start - 1 : cut]
 
 
+@wrong("compress.once-only")
+class FirstCoveredGivenAgain(Plain):
+    """Gives the compressor the first message of the thread each time."""
+
+    def span(self, system: str | None, view: View, cut: int) -> Sequence[Message]:
+        span = super().span(system, view, cut)
+        return span if view.text is None or len(span) > cut - view.start else [self.history[self.opening()], *span]
+
+
+@wrong("compress.once-only")
+class OneBeforeTheLastGivenAgain(Plain):
+    """Gives the compressor the covered message before the last one again."""
+
+    def span(self, system: str | None, view: View, cut: int) -> Sequence[Message]:
+        span, place = super().span(system, view, cut), view.start - 2
+        return span if place <= self.opening() or len(span) > cut - view.start else [self.history[place], *span]
+
+
 @wrong("compress.failure", "https://github.com/langchain-ai/langchain/issues/38867")
 class ErrorTextKeptAsSummary(Plain):
     """Keeps the compressor's error as the summary."""

@@ -118,6 +118,24 @@ class StoredBeforeTheModelAnswers(Plain):
         return new
 
 
+@wrong("key.commits-with-step")
+class StoredThoughTheModelFails(Plain):
+    """Stores a new summary where the model fails, lest it is lost."""
+
+    new: View | None = None
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        self.new = new
+        return super().send(system, view, new)
+
+    def call_model(self, request: Sequence[Message]) -> Message:
+        try:
+            return super().call_model(request)
+        except ModelFailed:
+            self.summary = self.key(self.new) if self.new else self.summary
+            raise
+
+
 @wrong("key.commits-with-step", "https://github.com/adolfousier/opencrabs/issues/1291")
 class NeverStored(Plain):
     """Writes a summary into the request that fired, and stores none."""

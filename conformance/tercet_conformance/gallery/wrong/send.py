@@ -185,6 +185,15 @@ class UncoveredByKeepRecent(Plain):
 
 
 @wrong("send.in-place")
+class OneCoveredMessageSentToo(Plain):
+    """Sends the covered message before the last one beside the summary."""
+
+    def called_back(self, view: View, until: int) -> list[Message]:
+        back, place = super().called_back(view, until), view.start - 2
+        return back if back or place <= self.opening() or until < len(self.history) else [self.history[place]]
+
+
+@wrong("send.in-place")
 class HalfOfItSentAgain(Plain):
     """Has no bound to keep, and sends half of the stored text in the requests after the one that fired."""
 
