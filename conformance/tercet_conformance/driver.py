@@ -300,6 +300,7 @@ class Performance:
     history: tuple[Message, ...] = ()
     began: tuple[Message, ...] | None = None
     checkpoints: dict[str, tuple[str, tuple[Message, ...]]] = field(factory=dict)
+    shown: State = field(factory=State)
 
     def perform(self, operation: scenarios.Operation, name: str) -> Diagnosis | None:
         """Perform one operation and record what it did."""
@@ -340,7 +341,8 @@ class Performance:
 
     def state(self) -> State:
         """Look at the thread."""
-        return as_state(self.session.state())
+        self.shown = as_state(self.session.state(), self.shown.history)
+        return self.shown
 
     def stored(self, ids: Sequence[str]) -> tuple[str, ...]:
         """Take the stored ids of new messages: no two messages of a history have the same."""
@@ -453,6 +455,8 @@ class Performance:
 
     def named(self, ids: Sequence[str | None]) -> tuple[PendingCall, ...]:
         """Name the latest call of each id by its message and its place there; none where there is no such call."""
+        if not ids:
+            return ()
         calls = {
             call.id: PendingCall(message.id or "", place)
             for message in self.history

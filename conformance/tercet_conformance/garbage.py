@@ -1,7 +1,10 @@
 """Checks what an implementation hands over, so that no rule is asked to judge what cannot be read."""
 
 from collections.abc import Collection, Sequence
+from itertools import zip_longest
 from typing import Any, get_args
+
+from attrs import NOTHING
 
 from tercet_conformance.interface import FullSession, StepEnd
 from tercet_conformance.interrupts import is_persons
@@ -78,15 +81,15 @@ def message_problem(message: object) -> str | None:
     return None
 
 
-def as_messages(messages: object, what: str) -> tuple[Message, ...]:
-    """Take messages; raises Garbage."""
+def as_messages(messages: object, what: str, known: Sequence[Message] = ()) -> tuple[Message, ...]:
+    """Take messages; those that stand where they stood when they were ``known`` are not read again; raises Garbage."""
     if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
         raise Garbage(f"{what} {described(messages)}; it takes a sequence of Message")
     taken = tuple(messages)
     if len(taken) > MOST:
         raise Garbage(f"{what} {len(taken)} messages; the most that are read are {MOST}")
-    for message in taken:
-        if problem := message_problem(message):
+    for message, before in zip_longest(taken, known[: len(taken)], fillvalue=NOTHING):
+        if message is not before and (problem := message_problem(message)):
             raise Garbage(f"{what} {problem}")
     return taken
 
@@ -138,11 +141,11 @@ def as_ids(ids: object, count: int) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def as_state(state: object) -> State:
-    """Take what state returned; raises Garbage."""
+def as_state(state: object, known: Sequence[Message] = ()) -> State:
+    """Take what state returned, where messages of the history may be ``known``; raises Garbage."""
     if not isinstance(state, State):
         raise Garbage(f"state returned {described(state)}; it returns a State")
-    history = as_messages(state.history, "state showed a history with")
+    history = as_messages(state.history, "state showed a history with", known)
     summary = state.summary
     if summary is not None and not (
         isinstance(summary, Summary) and isinstance(summary.text, str) and isinstance(summary.through, str)
