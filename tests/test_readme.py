@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from examples import blocks
+from tercet_conformance import adapters
 from tercet_conformance.check import Plan, check
 from tercet_conformance.drawing import draw
 from tercet_conformance.replaying import replay
@@ -17,14 +18,12 @@ README = Path(__file__).parent.parent / "README.md"
 PYTHON = [body for _, body in blocks(README, "python")]
 ADAPTER = next(body for body in PYTHON if body.startswith("# my_adapter.py"))
 OWN_TESTS = next(body for body in PYTHON if body.startswith("# test_my_agent.py"))
-COMPACT = """
-from tercet_spec.vocabulary import Message
+SKELETON = Path(adapters.__file__).parent / "python"
+COMPACT = (SKELETON / "my_agent.py").read_text()
 
-def compact(messages, limit, keep, summarize):
-    if len(messages) <= limit:
-        return messages
-    return [Message("user", summarize(messages[:-keep])), *messages[-keep:]]
-"""
+
+def test_the_adapter_as_shown_is_the_one_that_init_writes() -> None:
+    assert (SKELETON / "my_adapter.py").read_text() == ADAPTER
 
 
 @pytest.mark.parametrize("body", [body for body in PYTHON if body not in (ADAPTER, OWN_TESTS)], ids=["sync", "async"])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from shlex import quote
 from tempfile import gettempdir
 from traceback import format_exc
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ from tercet_conformance.replaying import CannotRun, replay
 from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, print_walk, shown
 from tercet_conformance.reports import files as report_files
 from tercet_conformance.search import BudgetName
+from tercet_conformance.skeletons import SKELETONS, Language, Occupied, write_skeleton
 from tercet_conformance.smoke import STAGES, walk
 from tercet_conformance.verdicts import (
     EXIT_BROKEN,
@@ -553,6 +555,26 @@ def smoke_command(context: click.Context, implementation: str, debug: bool) -> i
             advance(each.name, len(stages), len(STAGES) + 1)
     print_walk(stages, found.name, output())
     return EXIT_FAULT if any(each.problem for each in stages) else EXIT_KEPT
+
+
+@tercet.command("init")
+@click.option("--language", type=click.Choice(list(SKELETONS)), required=True, help="What the adapter is written in.")
+@click.argument("folder", type=click.Path(path_type=Path), default=".", callback=writable_folder)
+def init_command(language: Language, folder: Path) -> int:
+    """Write a working adapter to fill with your own summarizer, into FOLDER (here, if none is named).
+
+    \b
+    tercet init --language js my-adapter
+    """
+    try:
+        for path in write_skeleton(language, folder):
+            click.echo(f"wrote {shown(str(path))}")
+    except Occupied as error:
+        raise click.UsageError(shown(str(error))) from error
+    except OSError as error:
+        raise click.UsageError(f"{shown(str(folder))}: {error.strerror or error}") from error
+    click.echo(f"next: cd {quote(str(folder))} && tercet smoke {SKELETONS[language].implementation}")
+    return EXIT_KEPT
 
 
 @tercet.command("replay", cls=Commanding)
