@@ -6,10 +6,11 @@ import java.io.*;
 import java.nio.charset.StandardCharsets;
 import java.util.*;
 import java.util.function.*;
+import java.util.stream.Collectors;
 
 final class Summarizer {
     public static void main(String[] arguments) {
-        OutputStream wire = new FileOutputStream(FileDescriptor.out);
+        PrintStream wire = System.out;
         System.setOut(System.err); // stdout is the wire's alone
         if (List.of(arguments).contains("wrong")) {
             new Adapter("wrong summarizer in Java", CutsAnywhere::new, System.in, wire).serve();
@@ -198,7 +199,7 @@ final class History {
             int position = needed.pop();
             if (position >= start || !back.add(position)) continue;
             for (Call call : links.get(position).calls()) {
-                int last = call.results().stream().mapToInt(result -> result).filter(result -> result < start).max().orElse(-1);
+                int last = call.results().stream().filter(result -> result < start).max(Integer::compare).orElse(-1);
                 if (last < 0) continue;
                 needed.push(last);
                 links.get(last).answered().forEach(other -> needed.push(other.position()));
@@ -388,7 +389,7 @@ class SummarizedThread {
     }
 }
 
-/** A twin with one fault: it cuts where keepRecent says, between a tool call and its result too. It breaks cut.pairs. */
+/** A twin with one fault: it cuts where keepRecent says, a call from its result too. It breaks cut.pairs. */
 final class CutsAnywhere extends SummarizedThread {
     CutsAnywhere(Configuration configuration, Host host) {
         super(configuration, host);
@@ -412,14 +413,14 @@ final class Adapter {
     private final String name;
     private final BiFunction<Configuration, Host, SummarizedThread> threads;
     private final InputStream input;
-    private final OutputStream output;
+    private final PrintStream output;
     private final Map<Long, Session> sessions = new HashMap<>();
     private long asked;
 
-    Adapter(String name, BiFunction<Configuration, Host, SummarizedThread> threads, InputStream in, OutputStream out) {
+    Adapter(String name, BiFunction<Configuration, Host, SummarizedThread> threads, InputStream in, PrintStream out) {
         this.name = name;
         this.threads = threads;
-        this.input = new BufferedInputStream(in);
+        this.input = in;
         this.output = out;
     }
 
@@ -456,8 +457,8 @@ final class Adapter {
         Json told = read();
         if (told == null) throw new IllegalStateException("the input ended while a question was open");
         Json failed = told.get("failed");
-        if (!failed.isNull()) throw new Failed(failed.get("failure").text(), failed.get("usage").number(), "no answer");
-        return told.get("answered");
+        if (failed.value() == null) return told.get("answered");
+        throw new Failed(failed.get("failure").text(), failed.get("usage").number(), "no answer");
     }
 
     /** Reads an object; null at the end of the input. */
@@ -475,11 +476,8 @@ final class Adapter {
     }
 
     private void write(Map<String, Object> envelope) {
-        try {
-            output.write((Json.write(envelope) + "\n").getBytes(StandardCharsets.US_ASCII));
-        } catch (IOException error) {
-            throw new UncheckedIOException(error);
-        }
+        output.print(Json.write(envelope) + "\n");
+        output.flush();
     }
 }
 
@@ -525,7 +523,7 @@ final class Session implements Host {
             case "configure" -> thread.configure(configuration(told.get("configuration")));
             case "begin_turn" -> began = thread.saved();
             case "end_turn" -> {
-                if (told.get("blocked").isTrue()) thread.putBack(began);
+                if (told.get("blocked").value().equals(true)) thread.putBack(began);
             }
             case "checkpoint" -> {
                 returned.put("checkpoint", String.valueOf(checkpoints.size()));
@@ -554,8 +552,9 @@ final class Session implements Host {
     /** The thread as it is now; the history as what became of the one that was shown last. */
     private Object state() {
         List<Message> before = shown;
-        shown = thread.saved().messages();
-        Summary summary = thread.saved().summary();
+        SummarizedThread.Saved now = thread.saved();
+        Summary summary = now.summary();
+        shown = now.messages();
         Object key = summary == null ? null : Json.object("text", summary.text(), "through", summary.through());
         return Json.object("history", change(before, shown),
                 "summary", key, "usage", thread.usage(), "warnings", thread.warnings());
@@ -573,7 +572,7 @@ final class Session implements Host {
         Json drop = change.get("drop");
         List<Message> after = new ArrayList<>(before.subList(0, keep));
         after.addAll(change.get("add").list(Session::message));
-        if (!drop.isNull()) after.addAll(before.subList(keep + (int) drop.number(), before.size()));
+        if (drop.value() != null) after.addAll(before.subList(keep + (int) drop.number(), before.size()));
         return after;
     }
 
@@ -616,21 +615,18 @@ record Json(Object value) {
     }
 
     static String write(Object value) {
-        StringBuilder written = new StringBuilder();
-        write(value, written);
-        return written.toString();
+        if (value instanceof Map<?, ?> fields) {
+            return fields.entrySet().stream().map(field -> write(field.getKey()) + ":" + write(field.getValue()))
+                    .collect(Collectors.joining(",", "{", "}"));
+        }
+        if (value instanceof List<?> elements) {
+            return elements.stream().map(Json::write).collect(Collectors.joining(",", "[", "]"));
+        }
+        return value instanceof String text ? quoted(text) : String.valueOf(value);
     }
 
     Json get(String field) {
         return new Json(((Map<?, ?>) value).get(field));
-    }
-
-    boolean isNull() {
-        return value == null;
-    }
-
-    boolean isTrue() {
-        return Boolean.TRUE.equals(value);
     }
 
     /** The text; null where there is none. */
@@ -650,47 +646,23 @@ record Json(Object value) {
         return list;
     }
 
-    private static void write(Object value, StringBuilder to) {
-        if (value instanceof Map<?, ?> fields) {
-            String before = "{";
-            for (Map.Entry<?, ?> field : fields.entrySet()) {
-                to.append(before);
-                writeText((String) field.getKey(), to);
-                write(field.getValue(), to.append(':'));
-                before = ",";
-            }
-            to.append(fields.isEmpty() ? "{}" : "}");
-        } else if (value instanceof List<?> elements) {
-            String before = "[";
-            for (Object element : elements) {
-                write(element, to.append(before));
-                before = ",";
-            }
-            to.append(elements.isEmpty() ? "[]" : "]");
-        } else if (value instanceof String text) {
-            writeText(text, to);
-        } else {
-            to.append(value);
-        }
-    }
-
     /** Writes ASCII only: so half a character, an unpaired surrogate, is written like any other. */
-    private static void writeText(String text, StringBuilder to) {
-        to.append('"');
+    private static String quoted(String text) {
+        StringBuilder quoted = new StringBuilder("\"");
         for (char each : text.toCharArray()) {
             if (each == '"' || each == '\\') {
-                to.append('\\').append(each);
+                quoted.append('\\').append(each);
             } else if (each < ' ' || each > '~') {
-                to.append(String.format("\\u%04x", (int) each));
+                quoted.append("\\u").append(Integer.toHexString(0x10000 | each).substring(1));
             } else {
-                to.append(each);
+                quoted.append(each);
             }
         }
-        to.append('"');
+        return quoted.append('"').toString();
     }
 }
 
-/** Reads a value of what is known to be JSON; each method but value() begins behind the first character of its value. */
+/** Reads what is known to be JSON. Each method but value() begins behind the first character of what it reads. */
 final class JsonReader {
     private final String json;
     private int at;

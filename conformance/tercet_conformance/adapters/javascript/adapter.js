@@ -9,9 +9,9 @@ const { BEFORE, Failed, Refused, Thread } = require("./summarizer.js");
 
 const DESCRIPTION = { wire: 1, version: "1", language: "JavaScript", character: "UTF-16 unit", before: BEFORE };
 const CAPABILITIES = [
-  ...["message-trigger", "token-trigger", "bound", "system", "summary-shown", "exact-input", "missing-ids"],
-  ...["notes", "pending", "model-step", "suspend", "turns", "checkpoint", "edit", "restores-key"],
-  ...["usage", "configure", "refuses", "warns", "beside"],
+  "message-trigger", "token-trigger", "bound", "system", "summary-shown", "exact-input", "missing-ids",
+  "notes", "pending", "model-step", "suspend", "turns", "checkpoint", "edit", "restores-key",
+  "usage", "configure", "refuses", "warns", "beside",
 ];
 const LINE_FEED = 10;
 
@@ -50,8 +50,8 @@ function write(envelope) {
 
 /** A thread and what was said of it on the wire. The thread's host is the suite: it is asked, and answers. */
 class Session {
-  constructor(number, ThreadClass, configuration) {
-    this.number = number;
+  constructor(ThreadClass, { session, configuration }) {
+    this.number = session;
     this.thread = new ThreadClass(configurationOf(configuration), this);
     this.checkpoints = [];
     this.shown = [];
@@ -135,12 +135,11 @@ function serve(name, ThreadClass) {
   const sessions = new Map();
   const returned = (told) => {
     if (told.call === "hello") return { ...DESCRIPTION, name, capabilities: CAPABILITIES };
-    if (told.call === "close") return sessions.delete(told.session) && {};
-    if (told.call === "open") {
-      sessions.set(told.session, new Session(told.session, ThreadClass, told.configuration));
-    }
+    if (told.call === "open") sessions.set(told.session, new Session(ThreadClass, told));
     const session = sessions.get(told.session);
-    return { ...CALLS[told.call](session, told), state: session.state() };
+    if (told.call !== "close") return { ...CALLS[told.call](session, told), state: session.state() };
+    sessions.delete(told.session);
+    return {};
   };
   for (let told = read(); told !== null; told = read()) {
     try {
