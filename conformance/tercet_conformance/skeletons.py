@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import fill
 from typing import Literal
 
 from attrs import frozen
@@ -11,6 +12,7 @@ from tercet_conformance.files import write_wholly
 
 Language = Literal["js", "java", "python"]
 ADAPTERS = Path(adapters.__file__).parent
+WIDTH = 100
 
 
 @frozen
@@ -30,25 +32,25 @@ SKELETONS: dict[Language, Skeleton] = {
         ("adapter.js", "summarizer.js"),
         "-- node adapter.js",
         "Node 20 or newer",
-        "`summarizer.js` is a complete small summarizer: put yours in its place. `adapter.js` is the wire around it: what\n"
-        "it declares in `CAPABILITIES` is asked of yours; take out what yours cannot do.",
+        "`summarizer.js` is a complete small summarizer: put yours in its place. `adapter.js` is the wire around it; "
+        "what it declares in `CAPABILITIES` is asked of yours: take out what yours cannot do.",
     ),
     "java": Skeleton(
         "java",
         ("Summarizer.java",),
         "-- java Summarizer.java",
         "Java 17 or newer",
-        "`Summarizer.java` holds a complete small summarizer, the wire around it, and the JSON that the wire needs: put\n"
-        "yours in the place of `SummarizedThread`. What it declares as its capabilities is asked of yours; take out what\n"
-        "yours cannot do.",
+        "`Summarizer.java` holds a complete small summarizer, the wire around it, and the JSON that the wire needs. "
+        "Put yours in the place of `SummarizedThread`; what is declared in `CAPABILITIES` is asked of yours: take out "
+        "what yours cannot do.",
     ),
     "python": Skeleton(
         "python",
         ("my_adapter.py", "my_agent.py"),
         "my_adapter:Mine",
         "Python 3.11 or newer",
-        "`my_agent.py` is a small summarizer, not a right one: put yours in its place. `my_adapter.py` is what the suite\n"
-        "drives; declare in `capabilities` what yours can do, and more rules are asked of it.",
+        "`my_agent.py` is a small summarizer, not a right one: put yours in its place. `my_adapter.py` is what the "
+        "suite drives; declare in `capabilities` what yours can do, and more rules are asked of it.",
     ),
 }
 README = """# A summarizer under Tercet
@@ -76,7 +78,7 @@ def write_skeleton(language: Language, folder: Path) -> Iterator[Path]:
     skeleton = SKELETONS[language]
     texts = {name: (ADAPTERS / skeleton.folder / name).read_text("utf-8") for name in skeleton.files}
     texts["README.md"] = README.format(
-        change=skeleton.change, needs=skeleton.needs, implementation=skeleton.implementation
+        change=fill(skeleton.change, WIDTH), needs=skeleton.needs, implementation=skeleton.implementation
     )
     if taken := [name for name in texts if (folder / name).exists()]:
         raise Occupied(f"{folder / taken[0]} is there already, and nothing was written; name another folder")
