@@ -1,10 +1,8 @@
 """Checks what an implementation hands over, so that no rule is asked to judge what cannot be read."""
 
 from collections.abc import Collection, Sequence
-from itertools import zip_longest
+from operator import is_
 from typing import Any, get_args
-
-from attrs import NOTHING
 
 from tercet_conformance.interface import FullSession, StepEnd
 from tercet_conformance.interrupts import is_persons
@@ -82,14 +80,15 @@ def message_problem(message: object) -> str | None:
 
 
 def as_messages(messages: object, what: str, known: Sequence[Message] = ()) -> tuple[Message, ...]:
-    """Take messages; those that stand where they stood when they were ``known`` are not read again; raises Garbage."""
+    """Take messages; where they begin with those that are ``known``, these are not read again; raises Garbage."""
     if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
         raise Garbage(f"{what} {described(messages)}; it takes a sequence of Message")
     taken = tuple(messages)
     if len(taken) > MOST:
         raise Garbage(f"{what} {len(taken)} messages; the most that are read are {MOST}")
-    for message, before in zip_longest(taken, known[: len(taken)], fillvalue=NOTHING):
-        if message is not before and (problem := message_problem(message)):
+    read_before = len(known) if len(known) <= len(taken) and all(map(is_, known, taken)) else 0
+    for message in taken[read_before:]:
+        if problem := message_problem(message):
             raise Garbage(f"{what} {problem}")
     return taken
 

@@ -14,6 +14,7 @@ line is one of six envelopes, each around the values that the tables of this mod
 """
 
 from collections.abc import Mapping
+from operator import is_
 from typing import Literal
 
 from attrs import frozen
@@ -283,7 +284,8 @@ def spliced(before: tuple[Message, ...], splice: Splice) -> tuple[Message, ...]:
 def splice_of(before: tuple[Message, ...], after: tuple[Message, ...]) -> Splice:
     """Say what became of a list of messages: the longest beginning that both share is kept, then the longest end."""
     most = min(len(before), len(after))
-    keep = next((n for n in range(most) if not is_same(before[n], after[n])), most)
+    shares_all = all(map(is_, before, after))
+    keep = most if shares_all else next((n for n in range(most) if not is_same(before[n], after[n])), most)
     rest = most - keep
     end = next((n for n in range(rest) if not is_same(before[-n - 1], after[-n - 1])), rest)
     return Splice(keep, after[keep : len(after) - end], len(before) - keep - end if end else None)

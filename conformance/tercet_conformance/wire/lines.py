@@ -9,13 +9,14 @@ import msgspec
 from tercet_conformance.garbage import Broken, described, shortened
 
 T = TypeVar("T")
+ENCODER = json.JSONEncoder(separators=(",", ":"))
 LARGEST = 2**53
 """No number is larger: other languages read it as another."""
 
 
 def line_of(envelope: Mapping[str, object]) -> bytes:
     """Write an envelope, and the values in it, as one line."""
-    return json.dumps(msgspec.to_builtins(envelope), separators=(",", ":")).encode("ascii") + b"\n"
+    return ENCODER.encode(msgspec.to_builtins(envelope)).encode("ascii") + b"\n"
 
 
 def fields_of(value: object) -> dict[str, object]:
@@ -80,7 +81,7 @@ def value_of(read: object, kind: type[T], what: str) -> T:
     try:
         return msgspec.convert(read, kind)
     except msgspec.ValidationError as error:
-        raise Broken(f"{what}, which cannot be read: {error}") from error
+        raise Broken(f"{what} {written(read)}, which cannot be read: {error}") from error
 
 
 def written(value: object) -> str:

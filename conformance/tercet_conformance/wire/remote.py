@@ -127,7 +127,7 @@ class Remote:
                     process.write(ask(told))
                     continue
                 returned = self.returned(name, told)
-                return value_of(prepared(returned), kind, f"{name} returned {written(returned)}")
+                return value_of(prepared(returned), kind, f"{name} returned")
         except (Refused, Unsupported, Raised):
             raise
         except Overdue as error:
@@ -139,6 +139,8 @@ class Remote:
 
     def returned(self, name: wire.CallName, told: dict[str, Any]) -> object:
         """Take what a call returned; raises Refused, Unsupported or Raised where it says so."""
+        if type(told.get("id")) is int and told["id"] == self.calls and "returned" in told:
+            return told["returned"]
         what = written(told)
         if "ask" in told:
             raise Broken(f"{name} asked {what}; only step asks")
@@ -147,12 +149,10 @@ class Remote:
         if told["id"] != self.calls:
             kind = "again" if told["id"] < self.calls else "before it was asked"
             raise Broken(f"{what}: call {told['id']} is returned {kind}, while call {self.calls} ({name}) is under way")
-        if "returned" in told:
-            return told["returned"]
         if "raised" in told:
             raise Raised(f"raised {text_in(told, 'raised', name)}")
         if "refused" in told:
-            problems = value_of(told["refused"], tuple[str, ...], f"{name} returned {what}")
+            problems = value_of(told["refused"], tuple[str, ...], f"{name} refused with")
             if name not in REFUSABLE:
                 raise Broken(f"{name} returned {what}; only {' and '.join(REFUSABLE)} may refuse")
             raise Refused(problems)
@@ -177,7 +177,7 @@ def introduced(returned: object) -> object:
 
 def text_in(told: dict[str, Any], field: str, name: str) -> str:
     """Take a text of an envelope."""
-    return value_of(told[field], str, f"{name} returned {written(told)}")
+    return value_of(told[field], str, f"{name} returned {field}")
 
 
 class RemoteSession:
@@ -269,18 +269,16 @@ class RemoteSession:
     def answer(self, told: dict[str, Any]) -> bytes:
         """Put a question of the process to the host, and write the line that answers it."""
         number, session, question = told["ask"], told.get("session"), told.get("question")
-        what = written(told)
         if type(number) is not int or number <= self.remote.asks:
-            raise Broken(
-                f'{what}: "ask" is a whole number, greater than that of the question before, {self.remote.asks}'
-            )
+            before = f"that of the question before, {self.remote.asks}"
+            raise Broken(f'{written(told)}: "ask" is a whole number, greater than {before}')
         if session != self.number:
-            raise Broken(f"{what} is of session {session!r}, while session {self.number} is asked for a step")
+            raise Broken(f"{written(told)} is of session {session!r}, while session {self.number} is asked for a step")
         kind = next((kind for name, kind in wire.QUESTIONS.items() if name == question), None)
         if kind is None:
-            raise Broken(f'{what}: "question" is one of {", ".join(wire.QUESTIONS)}')
+            raise Broken(f'{written(told)}: "question" is one of {", ".join(wire.QUESTIONS)}')
         self.remote.asks = number
-        asked: wire.Question = value_of(told, kind, f"step asked {what}")
+        asked: wire.Question = value_of(told, kind, "step asked")
         host = self.host
         answered: wire.Answered
         try:
