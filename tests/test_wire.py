@@ -248,6 +248,17 @@ def test_a_counterexample_over_the_wire_replays(tmp_path: Path, capsys: pytest.C
         assert "cut.pairs is broken" in capsys.readouterr().out
 
 
+def test_a_command_is_a_name_too() -> None:
+    command = [sys.executable, "-c", f"{SERVE}serve(BY_NAME['lazy'].make())"]
+    remote = loading.load(f"-- {shlex.join(command)}")
+    assert isinstance(remote, Remote)
+    assert (remote.command, remote.describe()) == (tuple(command), BY_NAME["lazy"].make().describe())
+    assert remote.process is not None
+    child = remote.process.popen.pid
+    del remote
+    assert not is_running(child)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_no_process_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
     told = tmp_path / "id"

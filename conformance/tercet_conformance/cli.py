@@ -22,7 +22,7 @@ from tercet_conformance import baseline as baselines
 from tercet_conformance.files import Saved, ScenarioFileError, read, write, write_wholly
 from tercet_conformance.interface import Implementation
 from tercet_conformance.interrupts import watched
-from tercet_conformance.loading import LoadingError, load, load_command, near
+from tercet_conformance.loading import LoadingError, load, near
 from tercet_conformance.replaying import CannotRun, replay
 from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, print_walk, shown
 from tercet_conformance.reports import files as report_files
@@ -227,14 +227,11 @@ class Chosen:
 
 def chosen(context: click.Context, name: str, *, debug: bool) -> Chosen:
     """Load the implementation that is named, or start the command, or say what is wrong with it."""
-    command: tuple[str, ...] = context.meta.get(COMMAND, ())
+    if COMMAND in context.meta:
+        name = f"-- {command_text(context.meta[COMMAND])}"
     try:
         with redirect_stdout(sys.stderr):
-            if not command:
-                return Chosen(name, load(name))
-            found = load_command(command)
-            context.call_on_close(found.end_at_once)
-            return Chosen(f"-- {command_text(command)}", found)
+            return Chosen(name, load(name))
     except LoadingError as error:
         if debug and error.cause is not None:
             click.echo(format_exc(), err=True)

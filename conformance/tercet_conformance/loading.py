@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from shlex import split
 from typing import Any, get_args
 
 from attrs import frozen
@@ -44,7 +45,9 @@ def near(name: str, names: Sequence[str]) -> str:
 
 
 def load(name: str) -> Implementation:
-    """Load an implementation by a bundled name or as ``module:factory``; raises LoadingError."""
+    """Load an implementation: a bundled name, ``module:factory`` or ``-- command args``; raises LoadingError."""
+    if name.startswith("-- "):
+        return load_command(split(name.removeprefix("-- ")))
     if name in BUNDLED:
         module, extra = BUNDLED[name]
         return made(name, module, "implementation", extra)

@@ -29,7 +29,7 @@ class Process:
 
     def __init__(self, command: Sequence[str]) -> None:
         self.command = tuple(command)
-        self.overdue = False
+        self.overdue = self.is_finished = False
         try:
             self.popen = subprocess.Popen(
                 self.command,
@@ -116,7 +116,10 @@ class Process:
         self.popen.wait()
 
     def finish(self) -> None:
-        """End it, and let go of it."""
+        """End it, and let go of it, once."""
+        if self.is_finished:
+            return
+        self.is_finished = True
         self.kill()
         self.listener.join(1)
         streams = [self.popen.stdin, self.popen.stdout]

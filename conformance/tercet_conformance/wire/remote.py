@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
+from weakref import finalize
 
 from attrs import fields_dict
 
@@ -73,7 +74,8 @@ class Remote:
         self.calls = self.asks = 0
         run = f"{command_text(self.command)}: "
         try:
-            self.process = Process(self.command)
+            self.process = process = Process(self.command)
+            finalize(self, process.finish)
             told = self.call("hello", wire.Hello(wire.VERSION), wire.Introduction, prepared=introduced)
         except Broken as error:
             self.end_at_once()
