@@ -192,8 +192,10 @@ def configure(draft: Draft, what: int, value: int) -> None:
             draft.configure(changed(now, max_summary_tokens=32 + value))
         case 1:
             draft.configure(changed(now, keep_recent=1 + value % 5))
-        case 2:
+        case 2 | 3 if now.trigger.kind == "tokens":
             draft.configure(evolve(now, token_counter=TokenCounter(value % 5, 1 + value % 6)))
+            grow(draft, value % 3 - 1)
+            draft.step()
         case _:
             draft.configure(changed(now, limit=max(1, now.trigger.limit + value - 4)))
     draft.append(draft.speak("user"))

@@ -28,6 +28,8 @@ BY_MACHINES = 200
 """Examples in which the machines alone are to catch."""
 MACHINE_SEEDS = 3
 """The machines are measured with so many seeds at most: they are slow to miss."""
+LARGE = 15
+"""Operations that a counterexample may have."""
 AT_ONCE = 20
 """Scenarios within which the guard that must die dies; the first ten are configurations that are refused."""
 
@@ -264,6 +266,7 @@ class Row:
     scenarios: float
     seconds: float
     operations: float
+    most: int
     others: frozenset[str]
 
 
@@ -281,6 +284,7 @@ def rows(catches: Sequence[Catch]) -> list[Row]:
                 median([catch.scenarios or 0 for catch in good] or [0]),
                 median([catch.seconds for catch in good] or [0]),
                 median([catch.operations for catch in good] or [0]),
+                max((catch.operations for catch in good), default=0),
                 frozenset[str]().union(*(catch.others for catch in own)),
             )
         )

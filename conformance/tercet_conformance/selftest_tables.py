@@ -6,7 +6,7 @@ from statistics import median
 from rich.console import Console
 
 from tercet_conformance.report import Printer, counted
-from tercet_conformance.selftest import AT_ONCE, BY_MACHINES, Catch, Measurement, Row, rows
+from tercet_conformance.selftest import AT_ONCE, BY_MACHINES, LARGE, Catch, Measurement, Row, rows
 from tercet_spec.rules import RULES, Level
 
 
@@ -71,6 +71,8 @@ def caught_lines(catches: Sequence[Catch]) -> list[str]:
         sizes = [catch.operations for catch in good]
         lines.append(f"time to catch: {median(seconds):.3f} s in the median, {max(seconds):.1f} s at most")
         lines.append(f"counterexample: {median(sizes):g} operations in the median, {max(sizes)} at most")
+        if large := [f"{row.entry.name} ({row.most})" for row in table if row.most > LARGE]:
+            lines.append(f"with one of more than {LARGE} operations: {', '.join(large)}")
     return lines
 
 

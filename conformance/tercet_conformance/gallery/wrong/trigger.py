@@ -289,7 +289,7 @@ class CallsBesideWordsNotCounted(Plain):
         return super().tokens(evolve(message, calls=()) if message.content else message)
 
 
-@wrong("trigger.quiet")
+@wrong("trigger.tokens")
 class CountedAsAtFirst(Plain):
     """Goes on with the tokenCounter that the thread was opened with."""
 
