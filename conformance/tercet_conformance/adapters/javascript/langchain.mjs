@@ -1,0 +1,74 @@
+/**
+ * LangChain.js's `summarizationMiddleware` under the suite: its hook `beforeModel` and the graph's reducer.
+ *
+ * Its compressor is given prose, so that exact-input is not declared. It stores the summary under the id of the
+ * first message that it covers; in a request the summary is handed over without an id, as it is none of the
+ * thread's messages.
+ */
+
+import { load, fromLangChain, Player, tokenCounter, version } from "./messages.mjs";
+import { Refused, serve } from "./wire.mjs";
+
+const { summarizationMiddleware } = load("langchain");
+const { messagesStateReducer } = load("@langchain/langgraph");
+const { SystemMessage } = load("@langchain/core/messages");
+
+/** Set up the middleware; what it does not accept is Refused. */
+function middleware(player, { trigger, keep_recent, token_counter }) {
+  try {
+    return summarizationMiddleware({
+      model: player.compressor,
+      trigger: { [trigger.kind]: trigger.limit },
+      keep: { messages: keep_recent },
+      tokenCounter: tokenCounter(token_counter),
+    });
+  } catch (error) {
+    throw new Refused(error.message);
+  }
+}
+
+class HookThread {
+  messages = [];
+
+  constructor(configuration, host) {
+    this.player = new Player(host);
+    this.configure(configuration);
+  }
+
+  configure(configuration) {
+    this.middleware = middleware(this.player, configuration);
+  }
+
+  append(messages) {
+    const named = messages.map((message) => this.player.named(message));
+    this.messages = messagesStateReducer(this.messages, named);
+    return named.map((message) => message.id);
+  }
+
+  async step(system) {
+    const context = this.middleware.contextSchema.parse({});
+    const update = await this.middleware.beforeModel({ messages: this.messages }, { context });
+    if (update) this.messages = messagesStateReducer(this.messages, update.messages);
+    const prompt = system === null ? [] : [new SystemMessage(system)];
+    const answer = await this.player.model.invoke([...prompt, ...this.messages]);
+    this.messages = messagesStateReducer(this.messages, [answer]);
+    return answer.id;
+  }
+
+  state() {
+    return { history: this.messages.map(fromLangChain) };
+  }
+}
+
+await serve(
+  {
+    name: "langchain",
+    version: version("langchain"),
+    language: "JavaScript",
+    capabilities: ["message-trigger", "token-trigger", "system", "configure", "refuses"],
+    character: "UTF-16 unit",
+    before: "Here is a summary of the conversation to date:\n\n",
+    failed_compressor: "fails",
+  },
+  (configuration, host) => new HookThread(configuration, host),
+);
