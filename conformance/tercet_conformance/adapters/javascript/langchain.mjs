@@ -1,9 +1,8 @@
 /**
  * LangChain.js's `summarizationMiddleware` under the suite: its hook `beforeModel` and the graph's reducer.
  *
- * Its compressor is given prose, so that exact-input is not declared. It stores the summary under the id of the
- * first message that it covers; in a request the summary is handed over without an id, as it is none of the
- * thread's messages.
+ * Its compressor is given prose, so that exact-input is not declared. It stores the summary under the id of the first
+ * message that it covers; here the summary is shown without an id, since it is not that message.
  */
 
 import { load, fromLangChain, Player, tokenCounter, version } from "./messages.mjs";

@@ -96,23 +96,19 @@ export function toLangChain({ role, content = "", calls = [], answers = [], id }
   }
 }
 
-/** Translate a message of LangChain's: the text of its content, its calls, the id that it answers, its id. */
+/**
+ * Translate a message of LangChain's: the text of its content, its calls, the id that it answers, its id. A summary
+ * has none, whatever it is stored under: it is not the message whose id the library gave it.
+ */
 export function fromLangChain(message) {
+  const isSummary = message.additional_kwargs?.lc_source === "summarization";
   return {
     role: ROLES[message.getType()],
     content: typeof message.content === "string" ? message.content : message.text,
     calls: message.getType() === "ai" ? callsOf(message) : [],
     answers: message.getType() === "tool" ? [message.tool_call_id] : [],
-    id: message.id ?? null,
+    id: isSummary ? null : (message.id ?? null),
   };
-}
-
-/** Translate a request. The summary is no message of the thread, whatever id the library gave it. */
-export function requestFromLangChain(messages) {
-  return messages.map((message) => {
-    const isSummary = message.additional_kwargs?.lc_source === "summarization";
-    return isSummary ? { ...fromLangChain(message), id: null } : fromLangChain(message);
-  });
 }
 
 /** Count the tokens of messages by a configuration's counter; JavaScript's characters are UTF-16 units. */
@@ -151,7 +147,7 @@ export class Player {
   names = 0;
 
   constructor(host) {
-    this.model = new HostModel((request) => this.named(host.answer(requestFromLangChain(request))));
+    this.model = new HostModel((request) => this.named(host.answer(request.map(fromLangChain))));
     this.compressor = new HostModel(
       (given) => new AIMessage(host.summarize(given.map(fromLangChain))),
     );
