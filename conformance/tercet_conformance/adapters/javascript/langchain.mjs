@@ -1,10 +1,12 @@
 /**
- * LangChain.js's `summarizationMiddleware` under the suite: its hook `beforeModel` and the graph's reducer.
+ * LangChain.js's `summarizationMiddleware` under the suite, on two roads. The fast road calls its hook `beforeModel` and
+ * the graph's reducer; the whole one, which the argument "whole" asks for, runs `createAgent` with a checkpointer.
  *
  * Its compressor is given prose, so that exact-input is not declared. It stores the summary under the id of the first
  * message that it covers; here the summary is shown without an id, since it is not that message.
  */
 
+import { AgentThread } from "./agent.mjs";
 import { load, fromLangChain, Player, tokenCounter, version } from "./messages.mjs";
 import { Refused, serve } from "./wire.mjs";
 
@@ -59,15 +61,25 @@ class HookThread {
   }
 }
 
+const whole = process.argv[2] === "whole";
+const settings = (player, configuration) => ({
+  model: player.model,
+  middleware: [middleware(player, configuration)],
+});
+
 await serve(
   {
-    name: "langchain",
+    name: whole ? "langchain (createAgent)" : "langchain",
     version: version("langchain"),
     language: "JavaScript",
-    capabilities: ["message-trigger", "token-trigger", "system", "configure", "refuses"],
+    capabilities: [
+      ...["message-trigger", "token-trigger", "system", "configure", "refuses"],
+      ...(whole ? ["model-step"] : []),
+    ],
     character: "UTF-16 unit",
     before: "Here is a summary of the conversation to date:\n\n",
     failed_compressor: "fails",
   },
-  (configuration, host) => new HookThread(configuration, host),
+  (configuration, host) =>
+    whole ? new AgentThread(configuration, host, settings) : new HookThread(configuration, host),
 );

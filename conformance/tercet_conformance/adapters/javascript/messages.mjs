@@ -147,10 +147,24 @@ export class Player {
   names = 0;
 
   constructor(host) {
-    this.model = new HostModel((request) => this.named(host.answer(request.map(fromLangChain))));
-    this.compressor = new HostModel(
-      (given) => new AIMessage(host.summarize(given.map(fromLangChain))),
+    this.model = new HostModel((request) =>
+      this.told(() => this.named(host.answer(request.map(fromLangChain)))),
     );
+    this.compressor = new HostModel((given) =>
+      this.told(() => new AIMessage(host.summarize(given.map(fromLangChain)))),
+    );
+  }
+
+  /** Called with what cancels a step: an abort in JavaScript, whatever becomes of the error. */
+  cancel() {}
+
+  told(ask) {
+    try {
+      return ask();
+    } catch (error) {
+      if (error.failure === "cancelled") this.cancel(error);
+      throw error;
+    }
   }
 
   /** Translate a message that is about to be stored. */
