@@ -37,6 +37,7 @@ from tercet_conformance.verdicts import (
     Report,
 )
 from tercet_conformance.wire.process import command_text
+from tercet_conformance.wire.remote import Remote
 from tercet_spec.notation import NotationError, parse, scenario_of
 from tercet_spec.rules import BY_ID, RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
@@ -228,11 +229,11 @@ def chosen(context: click.Context, name: str, *, debug: bool) -> Chosen:
     command: tuple[str, ...] = context.meta.get(COMMAND, ())
     try:
         with redirect_stdout(sys.stderr):
-            if not command:
-                return Chosen(name, load(name))
-            found = load_command(command)
-            context.call_on_close(found.end_at_once)
-            return Chosen(f"-- {command_text(command)}", found)
+            found = load_command(command) if command else load(name)
+            if isinstance(found, Remote):
+                for process in found.processes():
+                    context.call_on_close(process.end_at_once)
+            return Chosen(f"-- {command_text(command)}" if command else name, found)
     except LoadingError as error:
         if debug and error.cause is not None:
             click.echo(format_exc(), err=True)
@@ -247,6 +248,7 @@ def tercet() -> None:
     \b
     tercet check                       the reference, against every rule
     tercet check langchain             LangChain's SummarizationMiddleware
+    tercet check langchain-js          LangChain.js's; deepagents-js: that of deepagents
     tercet check my_adapter:Mine       your own code: a module, and what makes the implementation
     tercet check -- node adapter.js    a program of any language that speaks the wire
     tercet replay 'limit 5 keep 3: u a(x) a(y) t(x) t(y) u' langchain
@@ -313,9 +315,10 @@ def check(
 ) -> int:
     """Search for threads that break a rule, and shrink what is found.
 
-    IMPLEMENTATION is a bundled name (reference, langchain) or module:factory, where the factory
-    returns an object with describe() and open(configuration, host). After -- stands in its place
-    the command of a program, of any language, that speaks the wire (spec/wire.md).
+    IMPLEMENTATION is a bundled name (reference, langchain, langchain-js, deepagents-js) or
+    module:factory, where the factory returns an object with describe() and
+    open(configuration, host). After -- stands in its place the command of a program, of any
+    language, that speaks the wire (spec/wire.md).
 
     \b
     tercet check langchain --budget quick           some hundreds of scenarios, in a moment

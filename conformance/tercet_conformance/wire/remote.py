@@ -39,7 +39,10 @@ class Raised(Garbage):
 
 
 class Remote:
-    """An implementation behind a command; one process serves one thread after another, until it breaks."""
+    """An implementation behind a command; one process serves one thread after another, until it breaks.
+
+    ``whole`` is another command's, which drives all of a library of which this one drives a part.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
         self.command = tuple(command)
@@ -48,6 +51,15 @@ class Remote:
         self.calls = 0
         self.asks = 0
         self.sessions = 0
+        self.whole: Remote | None = None
+
+    def whole_road(self) -> "Remote | None":
+        """The slower way that drives all of it, where this is the fast one."""
+        return self.whole
+
+    def processes(self) -> "list[Remote]":
+        """List this one, and the whole road's."""
+        return [self, *([self.whole] if self.whole else [])]
 
     def describe(self) -> Description:
         """Start the process, if it is not running, and ask what it is."""
