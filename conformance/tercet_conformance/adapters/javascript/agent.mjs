@@ -4,7 +4,6 @@ import { load, fromLangChain, Player } from "./messages.mjs";
 
 const { createAgent } = load("langchain");
 const { MemorySaver } = load("@langchain/langgraph");
-const { RemoveMessage } = load("@langchain/core/messages");
 
 /** The node whose update is an input of the agent's; the one whose update is a copy of a checkpoint. */
 const START = "__start__";
@@ -77,11 +76,7 @@ export class AgentThread {
     await this.update(null, { configurable: { ...this.config.configurable, checkpoint_id: checkpoint } }, COPY);
   }
 
-  async edit({ keep = 0, add = [], drop = null }) {
-    const { messages } = await this.values();
-    const gone = messages.slice(keep, drop === null ? undefined : keep + drop);
-    const written = new Map(add.map((message) => [message.id, this.player.named(message)]));
-    const changes = gone.map(({ id }) => written.get(id) ?? new RemoveMessage({ id }));
-    await this.update({ messages: changes });
+  async edit(history) {
+    await this.update({ messages: this.player.changes((await this.values()).messages, history) });
   }
 }

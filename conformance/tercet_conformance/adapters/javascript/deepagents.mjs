@@ -52,6 +52,7 @@ function middleware(player, backend, { trigger, keep_recent }) {
 const inMemory = () => new StoreBackend({ store: new InMemoryStore(), namespace: ["filesystem"] });
 
 class WrappedThread {
+  checkpoints = [];
   values = { messages: [], _summarizationSessionId: SESSION };
 
   constructor(configuration, host) {
@@ -96,6 +97,18 @@ class WrappedThread {
     return answer.id;
   }
 
+  checkpoint() {
+    return String(this.checkpoints.push(this.values) - 1);
+  }
+
+  restore(checkpoint) {
+    this.values = this.checkpoints[checkpoint];
+  }
+
+  edit(history) {
+    this.update({ messages: this.player.changes(this.values.messages, history) });
+  }
+
   state() {
     return { history: this.values.messages.map(fromLangChain), summary: summaryOf(this.values) };
   }
@@ -115,7 +128,7 @@ class WholeThread extends AgentThread {
         }),
       ],
     }));
-    await thread.update({ messages: [], _summarizationSessionId: SESSION });
+    await thread.update({ _summarizationSessionId: SESSION }, thread.config, "model_request");
     return thread;
   }
 
@@ -133,8 +146,8 @@ await serve(
     version: version("deepagents"),
     language: "JavaScript",
     capabilities: [
-      ...["message-trigger", "system", "summary-shown", "configure"],
-      ...(whole ? ["model-step", "checkpoint", "edit"] : []),
+      ...["message-trigger", "system", "summary-shown", "configure", "checkpoint", "edit"],
+      ...(whole ? ["model-step"] : []),
     ],
     character: "UTF-16 unit",
     before: BEFORE,

@@ -20,7 +20,7 @@ export function version(name) {
 }
 
 const { BaseChatModel } = load("@langchain/core/language_models/chat_models");
-const { AIMessage, HumanMessage, SystemMessage, ToolMessage } = load("@langchain/core/messages");
+const { AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } = load("@langchain/core/messages");
 
 const ROLES = { human: "user", ai: "assistant", system: "system", tool: "tool" };
 
@@ -170,5 +170,12 @@ export class Player {
   /** Translate a message that is about to be stored. */
   named(message) {
     return toLangChain({ ...message, id: message.id ?? `h${++this.names}` });
+  }
+
+  /** Say what became of stored messages as an update of the graph's: each of them removed, or written anew. */
+  changes(messages, { keep = 0, add = [], drop = null }) {
+    const written = new Map(add.map((message) => [message.id, this.named(message)]));
+    const gone = messages.slice(keep, drop === null ? undefined : keep + drop);
+    return gone.map(({ id }) => written.get(id) ?? new RemoveMessage({ id }));
   }
 }
