@@ -32,11 +32,11 @@ const AFTER = "\n</summary>";
 
 /** The summary that the state holds, as its text and the stored id of the last message that it covers. */
 function summaryOf({ messages, _summarizationEvent: event }) {
-  const through = messages[(event?.cutoffIndex ?? 0) - 1];
-  if (through === undefined) return null;
+  const last = messages[Math.min(event?.cutoffIndex ?? 0, messages.length) - 1];
+  if (last === undefined) return null;
   const { content } = event.summaryMessage;
   const framed = content.startsWith(BEFORE) && content.endsWith(AFTER);
-  return { text: framed ? content.slice(BEFORE.length, -AFTER.length) : content, through: through.id };
+  return { text: framed ? content.slice(BEFORE.length, -AFTER.length) : content, through: last.id };
 }
 
 /** The middleware; it asks the request's own model for a summary, whatever `model` it is given. */
