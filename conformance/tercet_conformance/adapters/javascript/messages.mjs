@@ -6,12 +6,12 @@
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { sep } from "node:path";
+import { resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { Unsupported } from "./wire.mjs";
 
-const folder = process.env.TERCET_NODE_MODULES || fileURLToPath(new URL("node_modules", import.meta.url));
+const folder = resolve(process.env.TERCET_NODE_MODULES || fileURLToPath(new URL("node_modules", import.meta.url)));
 export const load = createRequire(`${folder}${sep}`);
 
 /** The version of a package that was found. */
