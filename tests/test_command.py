@@ -111,7 +111,7 @@ def test_a_profile_that_is_not_wholly_applicable_ends_with_three(capsys: pytest.
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["check", "langchian"], "did you mean langchain?"),
+        (["check", "langchian"], "did you mean langchain or langchain-js?"),
         (["check", "nonesuch:Mine"], "cannot import nonesuch"),
         (["check", "stand_ins:droping"], "did you mean dropping"),
         (["check", "stand_ins:failing"], "raised RuntimeError: no licence"),

@@ -64,7 +64,11 @@ def test_it_holds_the_three_packages_with_their_types_and_data(wheel: Path) -> N
     assert {name.split("/")[0] for name in names} == {*PACKAGES.values(), f"tercet-{version}.dist-info"}
     for root, package in PACKAGES.items():
         files = (path.relative_to(ROOT / root) for path in (ROOT / root / package).rglob("*") if path.is_file())
-        kept = {file for file in files if not any(part.startswith((".", "__pycache__")) for part in file.parts)}
+        kept = {
+            file
+            for file in files
+            if not any(part.startswith((".", "__pycache__", "node_modules")) for part in file.parts)
+        }
         assert {str(file) for file in kept} <= names
         assert f"{package}/py.typed" in names
     assert not [name for name in names if "__pycache__" in name]

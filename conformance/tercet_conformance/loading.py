@@ -1,10 +1,14 @@
 """Finds the implementation that a name on the command line stands for."""
 
+import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from shlex import split
+from pathlib import Path
+from shlex import quote, split
+from shutil import which
 from typing import Any, get_args
 
 from attrs import frozen
@@ -24,6 +28,14 @@ BUNDLED: Mapping[str, tuple[str, str]] = {
     "langchain": ("tercet_conformance.adapters.langchain", "langchain"),
 }
 """The adapters that come with the suite: their modules, and the extra that each needs."""
+JAVASCRIPT: Mapping[str, str] = {
+    "langchain-js": "langchain.mjs",
+    "deepagents-js": "deepagents.mjs",
+}
+"""The adapters of libraries for JavaScript that come with the suite, each a program of Node.js."""
+ADAPTERS = Path(__file__).parent / "adapters" / "javascript"
+NODE_MODULES = "TERCET_NODE_MODULES"
+"""The environment variable that names the folder with the packages, where they are not beside the adapters."""
 METHODS = ("describe", "open")
 
 
@@ -48,13 +60,15 @@ def load(name: str) -> Implementation:
     """Load an implementation: a bundled name, ``module:factory`` or ``-- command args``; raises LoadingError."""
     if name.startswith("-- "):
         return load_command(split(name.removeprefix("-- ")))
+    if name in JAVASCRIPT:
+        return load_javascript(name)
     if name in BUNDLED:
         module, extra = BUNDLED[name]
         return made(name, module, "implementation", extra)
     module, colon, factory = name.partition(":")
     if not (module and colon and factory):
         raise LoadingError(
-            f"{name!r} is neither a bundled name nor module:factory; {near(name, list(BUNDLED))}"
+            f"{name!r} is neither a bundled name nor module:factory; {near(name, [*BUNDLED, *JAVASCRIPT])}"
             " Your own is named by its module and what makes it, such as my_adapter:Mine"
         )
     return made(name, module, factory, "")
@@ -65,6 +79,26 @@ def load_command(command: Sequence[str]) -> Remote:
     remote = Remote(command)
     description_of(remote, Limits(), command_text(command))
     return remote
+
+
+def load_javascript(name: str) -> Remote:
+    """Start the adapter of a library for JavaScript; raises LoadingError where that is not installed."""
+    if which("node") is None:
+        raise LoadingError(
+            f"{name} needs Node.js 20 or newer, and there is no node on the PATH; see https://nodejs.org"
+        )
+    needed: dict[str, str] = json.loads((ADAPTERS / "package.json").read_text())["dependencies"]
+    folder = Path(os.environ.get(NODE_MODULES) or ADAPTERS / "node_modules")
+    if lacking := [package for package in needed if not (folder / package / "package.json").is_file()]:
+        raise LoadingError(
+            f"{name} needs {', '.join(lacking)} in {folder}; install with: npm install --prefix {quote(str(ADAPTERS))}"
+            f"; or anywhere else, with: npm install {' '.join(f'{each}@{needed[each]}' for each in needed)}"
+            f" and the node_modules that this makes named in {NODE_MODULES}"
+        )
+    command = ("node", str(ADAPTERS / JAVASCRIPT[name]))
+    found = load_command(command)
+    found.whole = load_command((*command, "whole"))
+    return found
 
 
 def made(name: str, module_name: str, factory_name: str, extra: str) -> Implementation:

@@ -101,7 +101,8 @@ class Shrinker:
             start = len(units_of(self.best)) - length
             while start >= 0:
                 taken = self.take_first(lambda scenario: without_units(scenario, start, length))  # noqa: B023
-                start = min(start if taken else start - 1, len(units_of(self.best)) - length)
+                back = 0 if taken else max(1, length // 2)
+                start = min(start - back, len(units_of(self.best)) - length)
             length //= 2
 
 

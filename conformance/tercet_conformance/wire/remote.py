@@ -40,7 +40,10 @@ class Raised(Garbage):
 
 
 class Remote:
-    """An implementation behind a command; one process serves one thread after another, until it breaks."""
+    """An implementation behind a command; one process serves one thread after another, until it breaks.
+
+    ``whole`` is another command's, which drives all of a library of which this one drives a part.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
         self.command = tuple(command)
@@ -49,6 +52,11 @@ class Remote:
         self.calls = 0
         self.asks = 0
         self.sessions = 0
+        self.whole: Remote | None = None
+
+    def whole_road(self) -> "Remote | None":
+        """The slower way that drives all of it, where this is the fast one."""
+        return self.whole
 
     def describe(self) -> Description:
         """Start the process, if it is not running, and ask what it is."""
