@@ -24,9 +24,12 @@ COMPACT = (SKELETON / "my_agent.py").read_text()
 
 def test_the_adapter_as_shown_is_the_one_that_init_writes() -> None:
     assert (SKELETON / "my_adapter.py").read_text() == ADAPTER
+    assert COMPACT in PYTHON
 
 
-@pytest.mark.parametrize("body", [body for body in PYTHON if body not in (ADAPTER, OWN_TESTS)], ids=["sync", "async"])
+@pytest.mark.parametrize(
+    "body", [body for body in PYTHON if body not in (ADAPTER, COMPACT, OWN_TESTS)], ids=["sync", "async"]
+)
 def test_the_reference_runs_as_shown(body: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(body, str(README), "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out.split("\n")[:-1] == re.findall(r"(?m)^print\(.*\)  # (.*)$", body)

@@ -1,6 +1,7 @@
 """The subcommands of ``tercet``, their options and their help."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -49,6 +50,7 @@ WIDE = 10_000
 """Columns where the output is no terminal: nothing is broken or cut off."""
 EXIT_UNREAD = 141
 """What a shell reports of a program whose output nobody reads on."""
+HALF = re.compile(r"\\u(d[89a-f][0-9a-f]{2})")
 COMMAND = "tercet.command"
 """Where the command after ``--`` is kept while the command line is read."""
 BEFORE, BEHIND = 60, 30
@@ -632,7 +634,9 @@ def is_file(scenario: str) -> bool:
 
 
 def read_scenario(scenario: str) -> Saved:
-    """Read a scenario from a file or from a line of notation."""
+    """Read a scenario from a file or from a line of notation, where half a character may be written as it is shown."""
+    if not is_file(scenario):
+        scenario = HALF.sub(lambda half: chr(int(half[1], 16)), scenario)
     try:
         return read(Path(scenario)) if is_file(scenario) else Saved(scenario_of(parse(scenario)))
     except ScenarioFileError as error:

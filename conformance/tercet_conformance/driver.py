@@ -107,6 +107,7 @@ class ScriptedHost:
         self.failures = 0
         self.usage = 0
         self.garbage: Garbage | None = None
+        self.last_request: tuple[Message, ...] = ()
 
     def summarize(self, given: Sequence[Message], so_far: str | None = None) -> str:
         """Answer as the compressor, by the script."""
@@ -126,7 +127,7 @@ class ScriptedHost:
 
     def answer(self, request: Sequence[Message]) -> Message:
         """Answer as the model, by the script."""
-        request = self.accepted(request, "host.answer")
+        request = self.last_request = self.accepted(request, "host.answer", self.last_request)
         self.answered += 1
         self.usage = self.weight()
         answer = self.answers.pop(0) if self.answers else Answer()
@@ -136,12 +137,12 @@ class ScriptedHost:
             self.fail(answer.failure, ModelFailed("the model failed, as scripted"))
         return message
 
-    def accepted(self, messages: object, what: str) -> tuple[Message, ...]:
+    def accepted(self, messages: object, what: str, known: Sequence[Message] = ()) -> tuple[Message, ...]:
         """Take what the implementation hands over; it is told at once where that cannot be read."""
         if not self.is_asked:
             self.refuse(Garbage(f"{what} was called when no step was under way; it is called within step only"))
         try:
-            return as_messages(messages, f"{what} was given")
+            return as_messages(messages, f"{what} was given", known)
         except Garbage as garbage:
             self.refuse(garbage)
 

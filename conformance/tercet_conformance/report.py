@@ -401,7 +401,7 @@ def print_walk(stages: Sequence[Stage], name: str, console: Console) -> None:
     """Print what came of each stage of a walk, and what to do next; ``name`` is the implementation's."""
     printer = Printer(console)
     for stage in stages:
-        said = "not declared" if stage.skipped else "wrong" if stage.problem else "ok"
+        said = stage.skipped or ("wrong" if stage.problem else "ok")
         style = {"wrong": "bold red", "ok": "green"}.get(said, "dim")
         broken = f"breaks {', '.join(stage.broken)}" if stage.broken else ""
         printer.line("  ", (f"{said:<12}", style), f"  {stage.name}", (f"  {broken}" if broken else "", "yellow"))

@@ -1,6 +1,7 @@
 """Walks an implementation through one scenario of each operation that it declares, to see that it can be driven."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from attrs import frozen
 
@@ -43,13 +44,13 @@ STAGES: tuple[tuple[str, str], ...] = (
 
 @frozen
 class Stage:
-    """One scenario of the walk: what went wrong, if anything did, and which rules broke; skipped if not declared."""
+    """One scenario of the walk: what went wrong, if anything did, and which rules broke, or why it was skipped."""
 
     name: str
     line: str
     problem: str = ""
     broken: tuple[str, ...] = ()
-    skipped: bool = False
+    skipped: Literal["", "not declared", "not asked"] = ""
 
 
 def lines(capabilities: frozenset[Capability]) -> Iterator[tuple[str, str]]:
@@ -69,7 +70,7 @@ def walk(implementation: Implementation) -> Iterator[Stage]:
             is_declared = needs(scenario) <= description.capabilities
             if scenario.configuration.keep_recent == 0:
                 is_declared &= "refuses" in description.capabilities
-            yield stage(suite, name, line, scenario) if is_declared else Stage(name, line, skipped=True)
+            yield stage(suite, name, line, scenario) if is_declared else Stage(name, line, skipped="not declared")
         wrong = ended(implementation, limits)
         yield Stage("ends when all is done", "", wrong.problem if wrong else "")
 
@@ -79,6 +80,6 @@ def stage(suite: Suite, name: str, line: str, scenario: Scenario) -> Stage:
     try:
         ran, findings = suite.find(scenario)
     except GivenUp:
-        return Stage(name, line, "nothing more is asked of it: too much went wrong before")
+        return Stage(name, line, skipped="not asked")  # too much went wrong before
     problem = f"{ran.diagnosis.operation}: {ran.diagnosis.problem}" if ran.diagnosis else ""
     return Stage(name, line, problem, tuple(dict.fromkeys(finding.rule.id for finding in findings)))

@@ -16,7 +16,13 @@ LARGEST = 2**53
 
 def line_of(envelope: Mapping[str, object]) -> bytes:
     """Write an envelope, and the values in it, as one line."""
-    return ENCODER.encode(msgspec.to_builtins(envelope)).encode("ascii") + b"\n"
+    try:
+        line = msgspec.json.encode(envelope)
+    except UnicodeEncodeError:  # half a character
+        line = b"\xff"
+    if not line.isascii():
+        line = ENCODER.encode(msgspec.to_builtins(envelope)).encode("ascii")
+    return line + b"\n"
 
 
 def fields_of(value: object) -> dict[str, object]:
@@ -81,7 +87,9 @@ def value_of(read: object, kind: type[T], what: str) -> T:
     try:
         return msgspec.convert(read, kind)
     except msgspec.ValidationError as error:
-        raise Broken(f"{what} {written(read)}, which cannot be read: {error}") from error
+        raise Broken(f"{what} what cannot be read: {error}; it was {written(read)}") from error
+    except UnicodeEncodeError as error:
+        raise Broken(f"{what} what cannot be read: a text stands where none may; it was {written(read)}") from error
 
 
 def written(value: object) -> str:

@@ -50,7 +50,7 @@ class Remote:
         self.process: Process | None = None
         self.description: Description | None = None
         self.calls = 0
-        self.asks = 0
+        self.asks = -1
         self.sessions = 0
         self.whole: Remote | None = None
 
@@ -79,7 +79,7 @@ class Remote:
 
     def start(self) -> None:
         """Start the process and let it introduce itself; raises Broken."""
-        self.calls = self.asks = 0
+        self.calls, self.asks = 0, -1
         run = f"{command_text(self.command)}: "
         try:
             self.process = process = Process(self.command)
@@ -142,7 +142,8 @@ class Remote:
             raise
         except Overdue as error:
             self.end_at_once()
-            raise Overdue(f"hangs: {name} did not return in time{process.said()}") from error
+            hint = "was its line ended with a line feed, and flushed?"
+            raise Overdue(f"hangs: {name} did not return in time{process.said()}; {hint}") from error
         except BaseException:
             self.end_at_once()
             raise
@@ -158,7 +159,8 @@ class Remote:
             raise Broken(f'{what}, which has neither "id" nor "ask", each a whole number: a line is one or the other')
         if told["id"] != self.calls:
             kind = "again" if told["id"] < self.calls else "before it was asked"
-            raise Broken(f"{what}: call {told['id']} is returned {kind}, while call {self.calls} ({name}) is under way")
+            now = f"call {self.calls} ({name}) is under way"
+            raise Broken(f"call {told['id']} is returned {kind}, while {now}; it was {what}")
         if "raised" in told:
             raise Raised(f"raised {text_in(told, 'raised', name)}")
         if "refused" in told:
@@ -281,12 +283,13 @@ class RemoteSession:
         number, session, question = told["ask"], told.get("session"), told.get("question")
         if type(number) is not int or number <= self.remote.asks:
             before = f"that of the question before, {self.remote.asks}"
-            raise Broken(f'{written(told)}: "ask" is a whole number, greater than {before}')
+            raise Broken(f'"ask" is a whole number, greater than {before}; it was asked {written(told)}')
         if session != self.number:
-            raise Broken(f"{written(told)} is of session {session!r}, while session {self.number} is asked for a step")
+            asked_by = f"session {self.number} is asked for a step"
+            raise Broken(f"a question is of session {session!r}, while {asked_by}; it was {written(told)}")
         kind = next((kind for name, kind in wire.QUESTIONS.items() if name == question), None)
         if kind is None:
-            raise Broken(f'{written(told)}: "question" is one of {", ".join(wire.QUESTIONS)}')
+            raise Broken(f'"question" is one of {", ".join(wire.QUESTIONS)}; it was asked {written(told)}')
         self.remote.asks = number
         asked: wire.Question = value_of(told, kind, "step asked")
         host = self.host

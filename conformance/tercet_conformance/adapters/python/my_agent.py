@@ -1,4 +1,4 @@
-# my_agent.py: put your own in its place.
+# my_agent.py
 from tercet_spec.vocabulary import Message
 
 
