@@ -67,7 +67,7 @@ def test_it_holds_the_three_packages_with_their_types_and_data(wheel: Path) -> N
         kept = {
             file
             for file in files
-            if not any(part.startswith((".", "__pycache__", "node_modules")) for part in file.parts)
+            if not any(part.startswith((".", "__pycache__", "node_modules", "package-lock")) for part in file.parts)
         }
         assert {str(file) for file in kept} <= names
         assert f"{package}/py.typed" in names
