@@ -1,10 +1,10 @@
 """No hostile process takes the suite down or breaks a rule: each is given its diagnosis, and none is left behind."""
 
-import os
 from time import monotonic
 
 import pytest
 
+from processes import is_running
 from tercet_conformance import limits
 from tercet_conformance.check import Plan, check
 from tercet_conformance.gallery import ENTRIES, Entry
@@ -33,14 +33,6 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(limits, "MOST_BROKEN", 3)
     monkeypatch.setitem(BUDGETS, "quick", Budget(12, 2, 2))
     return ids
-
-
-def is_running(process_id: int) -> bool:
-    try:
-        os.kill(process_id, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize("entry", PROCESSES, ids=lambda entry: entry.name)

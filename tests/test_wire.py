@@ -1,7 +1,6 @@
 """A process is driven as an implementation in this process is, and what is said is what the chapter says."""
 
 import json
-import os
 import shlex
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+from processes import is_running
 from tercet_conformance import cli, loading
 from tercet_conformance.check import Plan, check
 from tercet_conformance.driver import run
@@ -283,11 +283,3 @@ def within(seconds: float, find: Any) -> Any:
         assert time.monotonic() < end
         time.sleep(0.05)
     return found
-
-
-def is_running(process_id: int) -> bool:
-    try:
-        os.kill(process_id, 0)
-    except ProcessLookupError:
-        return False
-    return True

@@ -1,6 +1,7 @@
 """The ways to make a scenario smaller, plainer or tidier: each yields candidates, and tries none."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, count
 from typing import TypeVar
 
 from attrs import evolve, frozen
@@ -334,7 +335,7 @@ def is_without_partner(unit: Unit, units: Units) -> bool:
 
 def rewritten(scenario: Scenario, *, shortest: bool) -> Scenario:
     """Write every message as notation would; ``shortest`` leaves contents out of account that say hardly more."""
-    letters = iter([*"xyzvw", *(f"c{number}" for number in range(1, 1000))])
+    letters = chain("xyzvw", (f"c{number}" for number in count(1)))
     names: dict[str | None, str | None] = {"": "", None: None}
     ordinal = 0
 

@@ -391,7 +391,7 @@ def summary() -> str:
     return f"""
 `python tests/mutation/rules.py` makes them, lets each judge what was recorded of the gallery, and writes this section
 and those after it; `python tests/mutation/rules.py cut` does it for one module. The rules as they are go the same way,
-and are not noticed. The last four columns are not noticed:
+and are not noticed. The last five columns are not noticed:
 
 {meanings}
 

@@ -3,11 +3,10 @@
 import os
 import signal
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from shlex import quote
+from shlex import join
 from threading import Event, Thread
 from time import monotonic
 
@@ -167,4 +166,4 @@ def shown(line: bytes) -> str:
 
 def command_text(command: Sequence[str]) -> str:
     """Write a command as it is typed."""
-    return subprocess.list2cmdline(command) if sys.platform == "win32" else " ".join(map(quote, command))
+    return join(command)
