@@ -95,7 +95,9 @@ def test_a_crash_is_a_diagnosis_with_a_traceback_only_if_asked(capsys: pytest.Ca
 
 
 def test_why_a_factory_failed_is_shown_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Traceback" not in Ended(capsys, "check", "stand_ins:failing").err
+    told = Ended(capsys, "check", "stand_ins:failing").err
+    assert "Traceback" not in told
+    assert told.endswith("no licence; --debug shows where it was raised\n")
     shown = Ended(capsys, "check", "stand_ins:failing", "--debug")
     assert shown.code == 2
     assert "in failing" in shown.err
@@ -108,6 +110,16 @@ def test_a_profile_that_is_not_wholly_applicable_ends_with_three(capsys: pytest.
     assert Ended(capsys, "check", "langchain", *only, "--profile", "bounded").code == 3
 
 
+def test_git_leaves_out_what_is_saved_of_itself_and_nothing_else(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    broken = ("check", "stand_ins:dropping", "--budget", "quick", "--only", "send.system-first")
+    assert Ended(capsys, *broken).code == 1
+    assert (folder / ".tercet" / ".gitignore").read_text() == "*\n"
+    assert Ended(capsys, *broken, "--save", "threads").code == 1
+    assert not (folder / "threads" / ".gitignore").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -116,6 +128,8 @@ def test_a_profile_that_is_not_wholly_applicable_ends_with_three(capsys: pytest.
         (["check", "stand_ins:droping"], "did you mean dropping"),
         (["check", "stand_ins:failing"], "raised RuntimeError: no licence"),
         (["check", "stand_ins:NOT_CALLABLE"], "cannot be called"),
+        (["check", "--only", "cuts"], "did you mean"),
+        (["check", "--only", "xyz"], "there are 45, which tercet explain lists"),
         (["check", "--only", "cut.pair"], "there is no rule 'cut.pair'; did you mean cut.pairs"),
         (["check", "--seed", "-1"], "-1 is not in the range"),
         (["check", "--seed", "one"], "'one' is not a valid integer"),

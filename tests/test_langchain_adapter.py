@@ -275,6 +275,17 @@ def test_an_invalid_configuration_is_refused(make: Make, configuration: Configur
     assert session.step(None, (), ()).outcome == "committed"
 
 
+@pytest.mark.parametrize("content", ["\ud83d", "text\ude00"])
+def test_half_a_character_is_unsupported_where_a_checkpoint_would_change_it(content: str) -> None:
+    road = adapter.whole()
+    halved, whole = (
+        Scenario(Configuration(Trigger("messages", 9), keep_recent=1), (Append((Message("user", text),)),))
+        for text in (content, "😀")
+    )
+    assert run(road, road.describe(), halved).unsupported == "a checkpoint cannot hold half a character"
+    assert run(road, road.describe(), whole).unsupported is None
+
+
 def test_half_a_character_breaks_nothing_on_the_fast_road() -> None:
     road = implementation()
     halved = Message("assistant", "m1z\ud83d", (ToolCall("x", arguments='{"q": "\udc00"}'),))

@@ -37,6 +37,9 @@ def failing():
 def leaving():
     raise SystemExit(3)
 
+async def waiting():
+    return Mine()
+
 THREE = 3
 """
 
@@ -65,8 +68,12 @@ def test_a_bundled_name_and_a_factory_of_the_folder_are_found() -> None:
         ("mine_for_loading:", "neither a bundled name nor module:factory"),
         (
             "nonesuch_module:Mine",
-            "cannot import nonesuch_module: ModuleNotFoundError: No module",
+            "cannot import nonesuch_module: ModuleNotFoundError: No module named 'nonesuch_module'; it was looked",
         ),
+        ("mine_for_loading.py:Mine", "; a module is named as it is imported: mine_for_loading"),
+        ("./src/mine_for_loading.py:Mine", "; a module is named as it is imported: src.mine_for_loading"),
+        ("mine_for_loading:waiting", "returned a coroutine; mine_for_loading:waiting() is called synchronously"),
+        ("nonesuch", "langchain-js, deepagents-js. Your own is named"),
         ("broken_for_loading:Mine", "No module named 'nonesuch_library'"),
         ("leaving_for_loading:Mine", "cannot import leaving_for_loading: SystemExit: 3"),
         ("mine_for_loading:Mien", "has no 'Mien'; did you mean Mine?"),

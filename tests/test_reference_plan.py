@@ -77,6 +77,12 @@ def test_a_blank_text_is_refused_and_changes_nothing(text: str) -> None:
     assert ask.answer("text").summary == Summary("text", "d")
 
 
+@pytest.mark.parametrize("text", [None, b"text", 7, ["text"]])
+def test_what_is_no_text_is_refused(text: Any) -> None:
+    with pytest.raises(SummaryRefused, match=r"the compressor's text is .+; it must be a str"):
+        asked(FIRES, HISTORY).answer(text)
+
+
 def test_a_stored_summary_that_is_blank_does_not_apply() -> None:
     assert decide(FIRES, HISTORY[:3], Summary(" " * 128 + "beyond", "a")) == Send(tuple(HISTORY[:3]))
 

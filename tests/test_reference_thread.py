@@ -1,6 +1,6 @@
 """A thread is a value, and a step on it a transaction."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from attrs import evolve
@@ -145,6 +145,14 @@ def test_going_back_keeps_the_configuration_that_is_in_force() -> None:
     thread, _ = full()
     now = evolve(thread, summarization=evolve(FIRES, keep_recent=2))
     assert now.back_to(thread).summarization.keep_recent == 2
+
+
+def test_an_ask_that_was_not_answered_is_not_committed() -> None:
+    thread = Thread(FIRES).append(*said(*"abcd"))
+    ask = thread.decide()
+    assert isinstance(ask, Ask)
+    with pytest.raises(TypeError, match=r"commit takes a Send, not Ask.+; an Ask becomes one by its answer"):
+        thread.commit(cast("Any", ask), ANSWER)
 
 
 def committed() -> Thread[Message]:

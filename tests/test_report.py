@@ -1,7 +1,9 @@
 """The report is read by people: each part is there, nothing of an implementation's texts is obeyed."""
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from io import StringIO
+from types import MappingProxyType
 
 import pytest
 from attrs import evolve
@@ -12,6 +14,7 @@ from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.check import Plan, check
 from tercet_conformance.drawing import Drawing
 from tercet_conformance.driver import Diagnosis
+from tercet_conformance.gallery import ENTRIES, Entry
 from tercet_conformance.interface import Host, Session, StepEnd, Unsupported
 from tercet_conformance.replaying import CannotRun, replay
 from tercet_conformance.report import legend_of, print_all_rules, print_replay, print_report, print_rule, shown
@@ -243,5 +246,53 @@ def test_where_a_rule_broke_is_said() -> None:
 
 
 def test_of_all_rules_the_profile_kept_is_said() -> None:
-    report = Report(Changed().describe(), tuple(RuleVerdict(rule, Verdict.PASS) for rule in RULES))
-    assert "profile kept: durable" in printed(report)
+    report = all_pass()
+    assert "profile kept: durable\n" in printed(report)
+    assert "profile asked for: exact, kept\n" in printed(evolve(report, asked=Profile.EXACT))
+
+
+def test_what_keeps_the_next_profile_from_being_kept_is_named() -> None:
+    report = all_pass({"key.forward": Verdict.FAIL, "usage.compressor": Verdict.NOT_APPLICABLE})
+    text = printed(evolve(report, asked=Profile.DURABLE))
+    assert "profile kept: exact; durable is not: key.forward, usage.compressor (not applicable)\n" in text
+    assert "profile asked for: durable, of which is not applicable: usage.compressor\n" in text
+    many = all_pass(dict.fromkeys([rule.id for rule in RULES], Verdict.FAIL))
+    assert re.search(r"profile kept: none; safe is not: \S+, \S+, \S+ and \d+ more\n", printed(many))
+    assert "profile asked for: safe, not kept\n" in printed(evolve(many, asked=Profile.SAFE))
+
+
+def test_what_breaks_of_itself_is_shown_first_and_the_weakest_profile_of_that() -> None:
+    report = all_pass(dict.fromkeys(["cut.reaches", "send.nothing-lost", "key.forward"], Verdict.FAIL))
+    after = {"send.nothing-lost": "key.forward"}
+    verdicts = tuple(evolve(each, following=after.get(each.rule.id)) for each in report.verdicts)
+    text = printed(evolve(report, verdicts=verdicts))
+    assert re.findall(r"^(\S+) is broken", text, re.MULTILINE) == ["cut.reaches", "key.forward", "send.nothing-lost"]
+    assert "\nstart with cut.reaches: what breaks of itself is shown first\n" in text
+    assert "start with" not in printed(all_pass({"cut.reaches": Verdict.FAIL}))
+
+
+@pytest.mark.parametrize(
+    ("line", "rule", "said"),
+    [
+        ("limit 3 keep 1: a(x) a(y) t(x) t(y)", "cut.pairs", "sent      summary t(y)"),
+        ("limit 3 keep 1: u a u a", "key.history-untouched", None),
+        ("limit 3 keep 1: u a u a", "trigger.fires", "sent      u a u a"),
+        ("limit 3 keep 1: u a u a step[S fails]", "compress.failure", None),
+    ],
+)
+def test_what_was_sent_is_shown_where_a_rule_speaks_of_requests(line: str, rule: str, said: str | None) -> None:
+    entry = next(entry for entry in ENTRIES if entry.rule == rule and breaks(entry, line))
+    report = replay(entry.make(), scenario_of(parse(line)), [BY_ID[rule]])
+    text = printed(report)
+    assert f"{rule} is broken" in text
+    assert (said in text) if said else ("sent  " not in text)
+
+
+def breaks(entry: Entry, line: str) -> bool:
+    report = replay(entry.make(), scenario_of(parse(line)), [BY_ID[entry.rule or ""]])
+    return report.exit_code == 1
+
+
+def all_pass(but: Mapping[str, Verdict] = MappingProxyType({})) -> Report:
+    verdicts = (RuleVerdict(rule, but.get(rule.id, Verdict.PASS)) for rule in RULES)
+    return Report(Changed().describe(), tuple(verdicts))

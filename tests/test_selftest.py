@@ -199,7 +199,10 @@ def test_an_interrupt_ends_it_after_what_was_measured(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--only", "cuts-anywere"], "there is no entry or kind 'cuts-anywere'; did you mean cuts-anywhere"),
+        (["--only", "cuts-anywere"], "is named 'cuts-anywere'; the kinds are "),
+        (["--only", "cuts-anywere"], "did you mean cuts-anywhere"),
+        (["--only", "hostile"], "the kinds are guard, null, right, wrong; "),
+        (["--only", "hangs-asleep"], "no entry or kind that is measured is named 'hangs-asleep'"),
         (["--power", "0"], "1<=x<=1000"),
         (["--table", "."], "is a folder; name a file"),
         (["--seed", "-1"], "x>=0"),

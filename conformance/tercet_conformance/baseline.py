@@ -98,7 +98,7 @@ def value_problem(name: str, value: object) -> str | None:
     if not value.strip():
         return "it is not empty" + ("" if name in NEEDED else "; leave it out")
     if name == "rule" and value not in BY_ID:
-        return f"there is no such rule; {near(value, list(BY_ID))}"
+        return f"there is no such rule; {near(value, list(BY_ID), 'tercet explain')}"
     if name == "kind" and value not in KINDS:
         return f"it is one of {', '.join(KINDS)}"
     if name == "link" and not re.fullmatch(r"https?://[^\s/]\S*", value):

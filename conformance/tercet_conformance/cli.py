@@ -138,7 +138,7 @@ def known_rules(_: click.Context, __: click.Parameter, ids: tuple[str, ...]) -> 
 def known_rule(rule_id: str) -> AnyRule:
     """Find a rule by its id."""
     if rule_id not in BY_ID:
-        raise click.BadParameter(f"there is no rule {rule_id!r}; {near(rule_id, list(BY_ID))}")
+        raise click.BadParameter(f"there is no rule {rule_id!r}; {near(rule_id, list(BY_ID), 'tercet explain')}")
     return BY_ID[rule_id]
 
 
@@ -237,7 +237,8 @@ def chosen(context: click.Context, name: str, *, debug: bool) -> Chosen:
     except LoadingError as error:
         if debug and error.cause is not None:
             click.echo(format_exc(), err=True)
-        raise click.UsageError(shown(str(error))) from error
+        see = "" if debug or error.cause is None else "; --debug shows where it was raised"
+        raise click.UsageError(shown(f"{error}{see}")) from error
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -262,7 +263,7 @@ def tercet() -> None:
     "--profile",
     type=click.Choice([str(profile) for profile in Profile]),
     callback=reported_profile,
-    help="Ask for a profile: a MUST of it that is not applicable ends with 3.",
+    help="Ask for a profile: the run ends with 3 where a MUST of it is not applicable. All rules are judged as ever.",
 )
 @click.option(
     "--budget",
@@ -413,8 +414,11 @@ def with_files(report: Report, folder: Path) -> Report:
 
 
 def save_in(folder: Path, scenario: Scenario, rule: str | None = None) -> str | None:
-    """Write a scenario to a file; one that cannot be written costs nobody the report."""
+    """Write a scenario to a file; one that cannot be written costs nobody the report. Git is told to leave ours out."""
     try:
+        if folder == SAVED and not folder.exists():
+            folder.mkdir()
+            (folder / ".gitignore").write_text("*\n")
         return str(write(Saved(scenario, rule), folder))
     except OSError as error:
         click.echo(f"not saved: {shown(str(error))}", err=True)
@@ -484,17 +488,18 @@ def selftest_command(
         if error.name != "hypothesis":
             raise
         raise click.UsageError("selftest needs Hypothesis; install it with: pip install 'tercet[check]'") from error
-    from tercet_conformance.gallery import BY_NAME
     from tercet_conformance.selftest_tables import markdown, print_measurement
 
     kinds: dict[str, list[str]] = {}
-    for entry in BY_NAME.values():
+    for entry in selftest.MEASURED:
         kinds.setdefault(entry.kind, []).append(entry.name)
+    names = [entry.name for entry in selftest.MEASURED]
     chosen: set[str] = set()
     for name in only:
-        if name not in BY_NAME and name not in kinds:
+        if name not in (*names, *kinds):
+            kinds_are = f"the kinds are {', '.join(kinds)}; {near(name, [*kinds, *names], 'a run without --only')}"
             raise click.BadParameter(
-                f"there is no entry or kind {name!r}; {near(name, [*BY_NAME, *kinds])}", param_hint="'--only'"
+                f"no entry or kind that is measured is named {name!r}; {kinds_are}", param_hint="'--only'"
             )
         chosen.update(kinds.get(name, [name]))
 

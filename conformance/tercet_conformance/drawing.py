@@ -69,6 +69,18 @@ def draw(finding: Finding) -> Drawing | None:
     return Drawing(" ".join(word for word, _ in words), marks.rstrip())
 
 
+def sent(finding: Finding) -> str | None:
+    """Write the request that a finding is about, where its rule speaks of requests."""
+    step = finding.moment
+    if not isinstance(step, Step) or finding.rule.family not in ("trigger", "cut", "send"):
+        return None
+    if not step.attempts:
+        return "nothing"
+    attempt = finding.violation.attempt
+    parts = step.attempts[-1 if attempt is None else attempt].parts
+    return " ".join("summary" if part.kind == "summary" else format_message(written_of(part.message)) for part in parts)
+
+
 def shape(finding: Finding) -> Shape:
     """The shape of a counterexample: the thread's roles, its pairs with ids renamed, and the cut."""
     moment = finding.moment

@@ -37,6 +37,8 @@ ADAPTERS = Path(__file__).parent / "adapters" / "javascript"
 NODE_MODULES = "TERCET_NODE_MODULES"
 """The environment variable that names the folder with the packages, where they are not beside the adapters."""
 METHODS = ("describe", "open")
+MANY = 20
+"""So many names are not listed where one is unknown."""
 
 
 @frozen
@@ -50,10 +52,13 @@ class LoadingError(ValueError):
         return self.problem
 
 
-def near(name: str, names: Sequence[str]) -> str:
-    """Say which names are near to one, else which there are."""
-    close = get_close_matches(name, names, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(names) or 'none'}"
+def near(name: str, names: Sequence[str], listed_by: str = "") -> str:
+    """Say which names are near to one, else which there are; many are left to what lists them."""
+    if close := get_close_matches(name, names, n=3, cutoff=0.5):
+        return f"did you mean {' or '.join(close)}?"
+    if listed_by and len(names) > MANY:
+        return f"there are {len(names)}, which {listed_by} lists"
+    return f"there are: {', '.join(names) or 'none'}"
 
 
 def load(name: str) -> Implementation:
@@ -69,7 +74,8 @@ def load(name: str) -> Implementation:
     if not (module and colon and factory):
         raise LoadingError(
             f"{name!r} is neither a bundled name nor module:factory; {near(name, [*BUNDLED, *JAVASCRIPT])}"
-            " Your own is named by its module and what makes it, such as my_adapter:Mine"
+            f"{'' if near(name, [*BUNDLED, *JAVASCRIPT]).endswith('?') else '.'} Your own is named by its module and"
+            " what makes it, such as my_adapter:Mine"
         )
     return made(name, module, factory, "")
 
@@ -109,7 +115,9 @@ def made(name: str, module_name: str, factory_name: str, extra: str) -> Implemen
         module = import_module(module_name)
     except BaseException as error:
         install = f"; install it with: pip install 'tercet[check,{extra}]'" if extra else ""
-        raise failed(f"cannot import {module_name}: {said(error)}{install}", error) from error
+        raise failed(
+            f"cannot import {module_name}: {said(error)}{install or hint(module_name, error)}", error
+        ) from error
     names = [each for each in vars(module) if not each.startswith("_")]
     factory: object = module
     for part in factory_name.split("."):
@@ -128,10 +136,20 @@ def made(name: str, module_name: str, factory_name: str, extra: str) -> Implemen
     return found
 
 
+def hint(module_name: str, error: BaseException) -> str:
+    """Say what to do where there is no module of a name."""
+    if module_name.endswith(".py") or "/" in module_name:
+        module = ".".join(part for part in Path(module_name).with_suffix("").parts if part not in ("/", ".."))
+        return f"; a module is named as it is imported: {module}"
+    if isinstance(error, ModuleNotFoundError) and module_name.startswith(error.name or ""):
+        return f"; it was looked for in {Path.cwd()} and among what is installed beside tercet"
+    return ""
+
+
 def called(function: Any, what: str) -> Any:
     """Call what makes an implementation, or a part of one."""
     try:
-        return function()
+        return settled(function(), what)
     except (Overdue, Garbage) as error:
         raise failed(f"{what}: {error}", error) from error
     except BaseException as error:

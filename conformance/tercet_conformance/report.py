@@ -13,7 +13,7 @@ from types import MappingProxyType
 from rich.console import Console
 from rich.text import Text
 
-from tercet_conformance.drawing import Drawing, draw
+from tercet_conformance.drawing import Drawing, draw, sent
 from tercet_conformance.driver import Diagnosis
 from tercet_conformance.garbage import shortened
 from tercet_conformance.smoke import Stage
@@ -25,11 +25,13 @@ from tercet_conformance.verdicts import (
     EXIT_KEPT,
     EXIT_UNDECIDED,
     FLOOR,
+    MOST_NAMED,
     Counterexample,
     KnownFailure,
     Report,
     RuleVerdict,
     Verdict,
+    keeps,
 )
 from tercet_spec.moments import Change, Configured, Step
 from tercet_spec.notation import format_line, line_of, sketch_of
@@ -102,8 +104,7 @@ def print_report(
     printer = Printer(console)
     print_heading(report, printer)
     print_rules(report.verdicts, printer)
-    broken = [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAIL]
-    for verdict in broken:
+    for verdict in report.broken:
         print_broken(verdict, printer, name)
     print_known(report, name, printer)
     print_diagnoses(report.diagnoses, name, printer, debug=debug, saved=saved)
@@ -154,7 +155,7 @@ def remark(verdict: RuleVerdict) -> str:
             shapes += f" and {number(known)} known"
         return shapes + (f", each after {verdict.following} broke" if verdict.following else "")
     if verdict.verdict is Verdict.PASS and verdict.reached:
-        return f"reached {number(min(verdict.reached.values()))} times or more"
+        return f"reached at least {counted(min(verdict.reached.values()), 'time')}"
     return shown(verdict.reason)
 
 
@@ -175,6 +176,8 @@ def print_broken(verdict: RuleVerdict, printer: Printer, name: str | None = None
         legend = ""
         violation = example.finding.violation
         printer.line("     where     ", where(example))
+        if request := sent(example.finding):
+            printer.line("     sent      ", shown(request))
         if said != (said := (violation.expected, violation.seen)):
             printer.line("     expected  ", (shown(violation.expected), "green"))
             printer.line("     seen      ", (shown(violation.seen), "red"))
@@ -331,12 +334,29 @@ def print_end(report: Report, printer: Printer) -> None:
         but = ", but for what is known" if known else ""
         musts = sum(verdict.rule.level is Level.MUST for verdict in report.verdicts)
         passed = sum(v.rule.level is Level.MUST and v.verdict is Verdict.PASS for v in report.verdicts)
-        printer.line(f"MUST rules passed: {passed} of {musts}; what does nothing passes {FLOOR}")
-        printer.line("profile kept: ", (str(kept) if kept else "none", "bold"), but)
-    if report.asked is not None and report.lacking:
+        printer.line(f"MUST rules passed: {passed} of {musts}; an implementation that does nothing passes {FLOOR}")
+        printer.line("profile kept: ", (str(kept) if kept else "none", "bold"), but, hindered(report))
+    if len(report.broken) > 1:
+        printer.line("start with ", (report.broken[0].rule.id, "bold"), ": what breaks of itself is shown first")
+    if report.asked is not None and (report.lacking or report.is_whole):
         lacking = ", ".join(rule.id for rule in report.lacking)
-        printer.paragraph(f"profile asked for: {report.asked}, of which is not applicable: {lacking}", "")
+        is_kept = keeps(report.verdicts, report.asked)
+        said = f"of which is not applicable: {lacking}" if lacking else "kept" if is_kept else "not kept"
+        printer.paragraph(f"profile asked for: {report.asked}, {said}", "")
     printer.line(f"exit code {report.exit_code}: {meaning(report)}")
+
+
+def hindered(report: Report) -> str:
+    """Say which rules keep the next profile from being kept."""
+    if report.hindrances is None:
+        return ""
+    profile, hindering = report.hindrances
+    named = [
+        verdict.rule.id + ("" if verdict.verdict is Verdict.FAIL else f" ({verdict.verdict.value})")
+        for verdict in hindering[:MOST_NAMED]
+    ]
+    more = len(hindering) - MOST_NAMED
+    return f"; {profile} is not: {', '.join(named)}{f' and {more} more' if more > 0 else ''}"
 
 
 def meaning(report: Report) -> str:
@@ -433,4 +453,4 @@ def print_all_rules(rules: Sequence[AnyRule], console: Console) -> None:
 
 def origin_of(rule: AnyRule) -> str:
     """Say whose a rule is."""
-    return "the source's" if rule.origin is Origin.SOURCE else "a decision of ours"
+    return "stated by the source" if rule.origin is Origin.SOURCE else "a decision of ours"

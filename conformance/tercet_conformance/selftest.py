@@ -24,6 +24,8 @@ from tercet_spec.rules import BY_ID, RULES, Level
 from tercet_spec.scenarios import Append, Scenario
 from tercet_spec.vocabulary import Capability
 
+MEASURED = tuple(entry for entry in ENTRIES if entry.kind not in ("hostile", "process"))
+"""What is measured of the gallery: a hostile one breaks no rule of its own."""
 BY_MACHINES = 200
 """Examples in which the machines alone are to catch."""
 MACHINE_SEEDS = 3
@@ -228,8 +230,8 @@ def tasks(
     """List what is to be measured: wrong and right ones with every seed, null ones with the first."""
     seeds = list(seeds)
     listed: list[Task] = []
-    for entry in ENTRIES:
-        if entry.kind in ("hostile", "process") or (only and entry.name not in only):
+    for entry in MEASURED:
+        if only and entry.name not in only:
             continue
         if machines and entry.rule is None:
             continue

@@ -133,6 +133,23 @@ class Report:
         return kept
 
     @property
+    def broken(self) -> tuple[RuleVerdict, ...]:
+        """The rules that fail, in the order to mend them: what breaks of itself first, the weakest profile first."""
+        failing = (verdict for verdict in self.verdicts if verdict.verdict is Verdict.FAIL)
+        profiles = list(Profile)
+        order = sorted(failing, key=lambda each: (each.following is not None, profiles.index(each.rule.profile)))
+        return tuple(order)
+
+    @property
+    def hindrances(self) -> tuple[Profile, tuple[RuleVerdict, ...]] | None:
+        """The weakest profile that is not kept, and the MUSTs of it that keep it from being so."""
+        unkept = next((profile for profile in Profile if not keeps(self.verdicts, profile)), None)
+        if unkept is None:
+            return None
+        hindering = (each for each in self.verdicts if binds(each.rule, unkept) and not is_good(each))
+        return unkept, tuple(hindering)
+
+    @property
     def is_whole(self) -> bool:
         """Whether every rule was asked for; of some of them no profile can be said."""
         return len(self.verdicts) == len(RULES)
@@ -186,14 +203,16 @@ def binds(rule: AnyRule, profile: Profile) -> bool:
     return rule.level is Level.MUST and rule.profile <= profile
 
 
+def is_good(verdict: RuleVerdict) -> bool:
+    """Tell whether a rule keeps no profile from being kept."""
+    return verdict.verdict in (Verdict.PASS, Verdict.KNOWN) or (
+        verdict.verdict is Verdict.NOT_APPLICABLE and verdict.rule.where_declared
+    )
+
+
 def keeps(verdicts: Sequence[RuleVerdict], profile: Profile) -> bool:
     """Tell whether every MUST of a profile was judged, and passes or is known; some count only where declared."""
-    good = {
-        verdict.rule.id
-        for verdict in verdicts
-        if verdict.verdict in (Verdict.PASS, Verdict.KNOWN)
-        or (verdict.verdict is Verdict.NOT_APPLICABLE and verdict.rule.where_declared)
-    }
+    good = {verdict.rule.id for verdict in verdicts if is_good(verdict)}
     return all(rule.id in good for rule in RULES if binds(rule, profile))
 
 

@@ -37,7 +37,7 @@ class CounterRefused(ValueError):
 
 @frozen
 class SummaryRefused(ValueError):
-    """A compressor's text that is empty or only white space within the bound: the compressor failed."""
+    """A compressor's text that is none, or empty or only white space within the bound: the compressor failed."""
 
     problem: str
 

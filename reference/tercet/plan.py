@@ -52,8 +52,10 @@ class Ask(Generic[M]):
     def answer(self, text: str) -> Send[M]:
         """Turn the compressor's text into the request to send and the summary to commit.
 
-        Raises SummaryRefused where the bounded text is blank; keeps ``compress.failure``.
+        Raises SummaryRefused where it is no text, or blank within the bound; keeps ``compress.failure``.
         """
+        if not isinstance(text, str):
+            raise SummaryRefused(f"the compressor's text is {text!r:.80}; it must be a str")
         return self.tail.summarized(text, self.cut)
 
     @property

@@ -90,8 +90,11 @@ class Thread(Generic[M]):
     def commit(self, send: Send[M], answer: M, usage: Usage = Usage()) -> "Thread[M]":
         """End a step well: its answer, its new summary and its usage are kept together.
 
-        ``send`` is what made the request that was answered; keeps ``key.of-the-response``.
+        ``send`` is what made the request that was answered; keeps ``key.of-the-response``. Raises
+        TypeError for anything else, such as an Ask that was not answered.
         """
+        if not isinstance(send, Send):
+            raise TypeError(f"commit takes a Send, not {send!r:.80}; an Ask becomes one by its answer(text)")
         state = self.state if send.summary is None else MappingProxyType({**self.state, SUMMARY_KEY: send.summary})
         return evolve(
             self,

@@ -34,7 +34,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from tercet_conformance.interface import Host, Refused, Session, StepEnd, Unsupported
-from tercet_spec.characters import size
+from tercet_spec.characters import is_half, size
 from tercet_spec.vocabulary import (
     Capability,
     Configuration,
@@ -259,7 +259,12 @@ class AgentSession:
         return self.agents[system]
 
     def append(self, messages: Sequence[Message]) -> Sequence[str]:
-        """Store messages, as an input of the agent's would be."""
+        """Store messages, as an input of the agent's would be; raises Unsupported for what no checkpoint holds.
+
+        It is UTF-8, and puts another character in the place of half a one.
+        """
+        if any(is_half(character) for message in messages for character in message.content):
+            raise Unsupported("a checkpoint cannot hold half a character")
         named = [self.player.named(message) for message in messages]
         self.agent().update_state(self.config, {"messages": named}, as_node=START)
         return [message.id or "" for message in named]

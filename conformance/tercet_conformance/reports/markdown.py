@@ -37,7 +37,7 @@ LONGEST_SPAN, LONGEST_END = 400, 4_000
 def render(report: Report, name: str, saved: Mapping[Scenario, str]) -> str:
     """Write a report as Markdown; ``name`` is the implementation's on the command line."""
     described = report.description
-    broken = [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAIL]
+    broken = report.broken
     head = [
         f"### {span(f'{described.name} {described.version} ({described.language})')}: {MEANINGS[report.exit_code]}",
         block(clipped(plain(lambda printer: print_end(report, printer)), LONGEST_END)),
