@@ -27,6 +27,14 @@ class SummaryMessageInTheSpan(Plain):
 
 
 @wrong("compress.span")
+class NotesInTheSpan(Plain):
+    """Gives the compressor the unstored messages too."""
+
+    def span(self, system: str | None, view: View, cut: int) -> Sequence[Message]:
+        return [*super().span(system, view, cut), *(note.message for note in self.notes)]
+
+
+@wrong("compress.span")
 class LatestFirst(Plain):
     """Gives the compressor the messages in the wrong order."""
 
@@ -49,6 +57,22 @@ class LastMessageGivenTwice(Plain):
     def span(self, system: str | None, view: View, cut: int) -> Sequence[Message]:
         span = super().span(system, view, cut)
         return [*span, span[-1]]
+
+
+@wrong("compress.span")
+class FirstMessageGivenTwice(Plain):
+    """Gives the compressor the first message of the span twice."""
+
+    def span(self, system: str | None, view: View, cut: int) -> Sequence[Message]:
+        return [*self.history[view.start : view.start + 1], *super().span(system, view, cut)]
+
+
+@wrong("compress.span")
+class CalledBackForWhatIsKept(Plain):
+    """Gives the compressor what results call back that are kept, as if they were summarised too."""
+
+    def span(self, system: str | None, view: View, cut: int) -> Sequence[Message]:
+        return [*self.called_back(view, len(self.history)), *self.history[view.start : cut]]
 
 
 @wrong("compress.span", "https://github.com/nearai/ironclaw/pull/7978")
@@ -210,6 +234,18 @@ class KeyAdvancedOnFailure(Plain):
         if self.summary is not None:
             self.summary = Summary(self.summary.text, self.stored_id(cut - 1))
         raise error
+
+
+@wrong("compress.failure")
+class SendsAfterABlankTextOnly(MessagesDroppedOnABlankText):
+    """Says that it sends the request as measured where the compressor fails, and does so for a blank text only."""
+
+    failed_compressor = "sends"
+
+    def failed(self, view: View, cut: int, error: CompressorFailed) -> View | None:
+        if not self.was_blank:
+            raise error
+        return None
 
 
 @wrong("compress.failure")

@@ -88,6 +88,36 @@ class WarnsOfTheTightestOnly(Plain):
         return super().thrashes()
 
 
+@wrong("config.thrash")
+class WarnsWithoutTheSystemPrompt(Plain):
+    """Warns of a limit that the kept messages and the summary pass, and forgets the system prompt before them."""
+
+    def thrashes(self) -> bool:
+        configuration = self.configuration
+        if configuration.trigger.kind == "messages":
+            return configuration.trigger.limit <= configuration.keep_recent + 1
+        return super().thrashes()
+
+
+@wrong("config.thrash")
+class WarnsOfMessagesOnly(Plain):
+    """Never warns of a limit of tokens."""
+
+    def thrashes(self) -> bool:
+        return self.configuration.trigger.kind == "messages" and super().thrashes()
+
+
+@wrong("config.thrash")
+class WarnsOfAsManyTokensOnly(Plain):
+    """Warns of a limit of as many tokens as the summary may have, and of no lower one."""
+
+    def thrashes(self) -> bool:
+        configuration = self.configuration
+        if configuration.trigger.kind == "tokens":
+            return configuration.trigger.limit == configuration.max_summary_tokens
+        return super().thrashes()
+
+
 @wrong("config.keep-recent")
 class LooksOnlyAtFirst(Plain):
     """Looks at the configuration that a thread is opened with, and at none that it is changed to."""

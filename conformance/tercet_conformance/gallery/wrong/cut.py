@@ -282,6 +282,16 @@ class FirstAnswerOfAMessagePairs(Plain):
         return list(found.values())
 
 
+@wrong("cut.pairs")
+class EarlierResultsCleared(Plain):
+    """Leaves the results before the kept messages out of a request, and sends the calls without them."""
+
+    def request(self, system: str | None, view: View) -> list[Message]:
+        kept = {message.id for message in self.history[-self.configuration.keep_recent :]}
+        request = super().request(system, view)
+        return [message for message in request if message.role != "tool" or message.id in kept]
+
+
 @wrong("cut.pending")
 class OnePendingCallSeen(Plain):
     """Sees the latest of several pending calls only."""

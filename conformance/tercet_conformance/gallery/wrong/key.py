@@ -71,6 +71,14 @@ class NamesTheFirstKept(Plain):
         return Summary(new.text or "", self.stored_id(new.start))
 
 
+@wrong("key.through")
+class NamesTheLastButOne(Plain):
+    """Names the message before the last that is covered."""
+
+    def key(self, new: View) -> Summary:
+        return Summary(new.text or "", self.stored_id(max(new.start - 2, 0)))
+
+
 @wrong("key.through", "https://github.com/langchain-ai/deepagents/pull/3591")
 class NamesAnIdThatPasses(Plain):
     """Names the last covered message by an id that it had for this request only."""
@@ -232,6 +240,31 @@ class RemembersWhatWasNotCommitted(Plain):
         view = super().applies()
         known = self.remembered
         return view if view.text is not None or known is None or known.start >= len(self.history) else known
+
+
+@wrong("key.commits-with-step")
+class RemembersUnseen(RemembersWhatWasNotCommitted):
+    """Keeps what it wrote at hand likewise, in a place that nobody is shown."""
+
+    capabilities = CAPABILITIES - {"summary-shown"}
+
+
+@wrong("key.of-the-response")
+class FailedTextKeptForMore(Plain):
+    """Sends the text of a step that failed in the place of a later firing that has more to cover."""
+
+    unused: View | None = None
+
+    def fire(self, system: str | None, view: View, cut: int) -> View:
+        unused = self.unused
+        if unused is not None and view.start < unused.start < cut:
+            return unused
+        self.unused = super().fire(system, view, cut)
+        return self.unused
+
+    def commit(self, new: View | None, answer: Message) -> StepEnd:
+        self.unused = None
+        return super().commit(new, answer)
 
 
 @wrong("compress.so-far")

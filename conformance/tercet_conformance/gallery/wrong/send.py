@@ -1,6 +1,6 @@
 """Wrong about what a request holds, and where."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from json import dumps, loads
 from re import sub
 from unicodedata import normalize
@@ -10,7 +10,7 @@ from attrs import evolve
 from tercet_conformance.gallery.entry import wrong
 from tercet_conformance.gallery.plain import CAPABILITIES, Plain, View
 from tercet_conformance.interface import Host, StepEnd
-from tercet_spec.vocabulary import Configuration, Message, Role, Summary, ToolCall
+from tercet_spec.vocabulary import Configuration, Message, Note, PendingCall, Role, Summary, ToolCall
 
 
 @wrong("send.system-first", "https://github.com/microsoft/semantic-kernel/issues/12612")
@@ -91,6 +91,15 @@ class SummaryAfterTheTail(Placed):
 
 
 @wrong("send.placement")
+class SummaryBeforeTheOpening(Placed):
+    """Sends the summary straight after the system prompt, before the system messages that open the history."""
+
+    def placed(self, head: list[Message], summary: Message, tail: list[Message]) -> list[Message]:
+        place = len(head) - self.opening()
+        return [*head[:place], summary, *head[place:], *tail]
+
+
+@wrong("send.placement")
 class SummaryTwice(Placed):
     """Sends the summary twice."""
 
@@ -112,6 +121,24 @@ class SummaryAfterTheTask(Placed):
 
     def placed(self, head: list[Message], summary: Message, tail: list[Message]) -> list[Message]:
         return [*head, *tail[:1], summary, *tail[1:]]
+
+
+@wrong("send.placement")
+class SummaryAfterAnAnswer(Placed):
+    """Sends the summary after an assistant's message that it would come before, so that the roles take turns."""
+
+    def placed(self, head: list[Message], summary: Message, tail: list[Message]) -> list[Message]:
+        first = 1 if tail and tail[0].role == "assistant" and not tail[0].calls else 0
+        return [*head, *tail[:first], summary, *tail[first:]]
+
+
+@wrong("send.placement")
+class SummaryAfterAQuestion(Placed):
+    """Sends the summary after a user's message that it would come before, as if it were an answer to that."""
+
+    def placed(self, head: list[Message], summary: Message, tail: list[Message]) -> list[Message]:
+        first = 1 if tail and tail[0].role == "user" else 0
+        return [*head, *tail[:first], summary, *tail[first:]]
 
 
 @wrong("send.placement")
@@ -345,6 +372,17 @@ class SummaryWaitsForTheNextRequest(Plain):
         return self.request(system, view)
 
 
+@wrong("send.same-request")
+class SummarisesAfterTheAnswer(Plain):
+    """Sends the request that is past the limit as it is, and summarises when the answer has come."""
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        self.notes, self.pending = notes, pending
+        view = self.applies()
+        answer = self.call_model(self.send(system, view, None))
+        return self.commit(self.decide(system, view), answer)
+
+
 @wrong("send.calls-back")
 class CalledBackInItsPlace(Plain):
     """Sends what a late result calls back straight before that result, not after the summary."""
@@ -465,6 +503,14 @@ class NotesAtTheEnd(Plain):
         notes = [note.message for note in self.notes]
         request = super().send(system, view, new)
         return [*(m for m in request if m not in notes), *(m for m in request if m in notes)]
+
+
+@wrong("send.unstored")
+class NotesSentTwice(Plain):
+    """Sends every unstored message in its place, and once more at the end of the request."""
+
+    def send(self, system: str | None, view: View, new: View | None) -> Sequence[Message]:
+        return [*super().send(system, view, new), *(note.message for note in self.notes)]
 
 
 @wrong("send.unstored")

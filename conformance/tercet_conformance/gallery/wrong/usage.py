@@ -50,6 +50,22 @@ class UsageIsTheStepsWrite(Plain):
 
 
 @wrong("usage.every-call")
+class FiringStepNotCounted(Plain):
+    """Counts nothing of a step in which the compressor was called."""
+
+    def call_compressor(self, given: Sequence[Message], so_far: str | None = None) -> str:
+        self.fired = True
+        return self.host.summarize(given, so_far)
+
+    def call_model(self, request: Sequence[Message]) -> Message:
+        return self.host.answer(request) if self.fired else super().call_model(request)
+
+    def step(self, system: str | None, notes: Sequence[Note], pending: Collection[PendingCall]) -> StepEnd:
+        self.fired = False
+        return super().step(system, notes, pending)
+
+
+@wrong("usage.every-call")
 class CancelledNotCounted(Plain):
     """Counts a call that failed, and not one that was cancelled."""
 
@@ -86,6 +102,29 @@ class AnsweredTwiceCounted(Plain):
     def store(self, message: Message) -> str:
         self.usage += self.host.usage if message.role == "assistant" else 0
         return super().store(message)
+
+
+@wrong("usage.every-call")
+class CountedAgainAtTheTurnsEnd(Plain):
+    """Counts the calls of a turn as they are made, and all of them once more when the turn is kept."""
+
+    def begin_turn(self) -> None:
+        super().begin_turn()
+        self.used = self.usage
+
+    def end_turn(self, blocked: bool) -> None:
+        super().end_turn(blocked)
+        if not blocked:
+            self.usage += self.usage - self.used
+
+
+@wrong("usage.every-call")
+class StoredMessagesCounted(Plain):
+    """Counts the tokens of the messages that are stored, beside the calls."""
+
+    def append(self, messages: Sequence[Message]) -> Sequence[str]:
+        self.usage += sum(self.tokens(message) for message in messages)
+        return super().append(messages)
 
 
 @wrong("usage.every-call")
