@@ -22,7 +22,7 @@ from typing import Any, get_args
 from attrs import NOTHING, evolve, fields, frozen
 
 from tercet_conformance.garbage import described
-from tercet_conformance.loading import near
+from tercet_conformance.names import near
 from tercet_conformance.report import shown
 from tercet_conformance.verdicts import Counterexample, Kind, KnownFailure, Report, RuleVerdict, Verdict, marked
 from tercet_spec.rules import BY_ID

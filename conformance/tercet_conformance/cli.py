@@ -23,7 +23,8 @@ from tercet_conformance import baseline as baselines
 from tercet_conformance.files import Saved, ScenarioFileError, read, write, write_wholly
 from tercet_conformance.interface import Implementation
 from tercet_conformance.interrupts import watched
-from tercet_conformance.loading import LoadingError, load, near
+from tercet_conformance.loading import LoadingError, load
+from tercet_conformance.names import near
 from tercet_conformance.replaying import CannotRun, replay
 from tercet_conformance.report import print_all_rules, print_replay, print_report, print_rule, print_walk, shown
 from tercet_conformance.reports import files as report_files
@@ -36,6 +37,7 @@ from tercet_conformance.verdicts import (
     EXIT_INTERRUPTED,
     EXIT_KEPT,
     EXIT_UNDECIDED,
+    EXIT_USAGE,
     KnownFailure,
     Report,
 )
@@ -196,6 +198,12 @@ def known_failures(_: click.Context, __: click.Parameter, file: Path | None) -> 
         raise click.BadParameter(shown(str(error))) from error
 
 
+class NotFound(click.ClickException):
+    """Ends the command where what it was to check cannot be had."""
+
+    exit_code = EXIT_USAGE
+
+
 class Commanding(click.Command):
     """A command that takes, after ``--``, another one in the place of an implementation's name."""
 
@@ -238,7 +246,7 @@ def chosen(context: click.Context, name: str, *, debug: bool) -> Chosen:
         if debug and error.cause is not None:
             click.echo(format_exc(), err=True)
         see = "" if debug or error.cause is None else "; --debug shows where it was raised"
-        raise click.UsageError(shown(f"{error}{see}")) from error
+        raise NotFound(shown(f"{error}{see}")) from error
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -373,7 +381,7 @@ def check(
         with own_streams(), progress_bar() as advance:
             report = check_implementation(found.implementation, plan, advance, abandon)
     except LoadingError as error:
-        raise click.UsageError(shown(str(error))) from error
+        raise NotFound(shown(str(error))) from error
     return publish(report)
 
 
@@ -626,7 +634,7 @@ def replay_command(
         click.echo(f"{found.name}: {error}", err=True)
         return EXIT_UNDECIDED
     except LoadingError as error:
-        raise click.UsageError(shown(str(error))) from error
+        raise NotFound(shown(str(error))) from error
     return publish(report)
 
 

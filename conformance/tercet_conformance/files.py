@@ -23,7 +23,7 @@ from attrs import NOTHING, fields, frozen, has
 
 from tercet_conformance.driver import field_names
 from tercet_conformance.garbage import described
-from tercet_conformance.loading import near
+from tercet_conformance.names import near
 from tercet_spec.notation import format_line, line_of
 from tercet_spec.rules import BY_ID
 from tercet_spec.scenarios import OPERATIONS, Operation, Reply, Scenario

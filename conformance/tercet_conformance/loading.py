@@ -4,7 +4,6 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from shlex import quote, split
@@ -19,6 +18,7 @@ from tercet_conformance.guard import settled
 from tercet_conformance.interface import Implementation
 from tercet_conformance.interrupts import is_persons
 from tercet_conformance.limits import Limits, Overdue
+from tercet_conformance.names import near
 from tercet_conformance.wire.process import command_text
 from tercet_conformance.wire.remote import Remote
 from tercet_spec.vocabulary import Capability, Character, Description
@@ -37,8 +37,6 @@ ADAPTERS = Path(__file__).parent / "adapters" / "javascript"
 NODE_MODULES = "TERCET_NODE_MODULES"
 """The environment variable that names the folder with the packages, where they are not beside the adapters."""
 METHODS = ("describe", "open")
-MANY = 20
-"""So many names are not listed where one is unknown."""
 
 
 @frozen
@@ -50,15 +48,6 @@ class LoadingError(ValueError):
 
     def __str__(self) -> str:
         return self.problem
-
-
-def near(name: str, names: Sequence[str], listed_by: str = "") -> str:
-    """Say which names are near to one, else which there are; many are left to what lists them."""
-    if close := get_close_matches(name, names, n=3, cutoff=0.5):
-        return f"did you mean {' or '.join(close)}?"
-    if listed_by and len(names) > MANY:
-        return f"there are {len(names)}, which {listed_by} lists"
-    return f"there are: {', '.join(names) or 'none'}"
 
 
 def load(name: str) -> Implementation:
@@ -83,7 +72,15 @@ def load(name: str) -> Implementation:
 def load_command(command: Sequence[str]) -> Remote:
     """Start a process that holds an implementation; raises LoadingError."""
     remote = Remote(command)
-    description_of(remote, Limits(), command_text(command))
+    try:
+        with Limits() as limits, limits.call("hello"):
+            remote.describe()
+    except Overdue as error:
+        raise LoadingError(f"{command_text(command)}: {error}") from error
+    except Garbage as error:
+        raise LoadingError(str(error)) from error
+    if problem := description_problem(remote.describe()):
+        raise LoadingError(f"{command_text(command)}: it introduces itself with {problem}")
     return remote
 
 

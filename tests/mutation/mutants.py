@@ -274,10 +274,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def write_section(title: str, text: str) -> None:
-    """Write one section of the results anew, and leave the others."""
+    """Write one section of the results anew, and leave the others; those that sum up come first."""
     sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", RESULTS.read_text(), re.MULTILINE | re.DOTALL))
     sections[title] = f"\n{text.strip()}\n\n"
-    body = "".join(f"## {name}\n{said}" for name, said in sections.items())
+    order = sorted(sections, key=lambda name: name not in ("The reference", "The rules"))
+    body = "".join(f"## {name}\n{sections[name]}" for name in order)
     RESULTS.write_text(HEAD + body.rstrip() + "\n")
 
 

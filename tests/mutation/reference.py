@@ -1,4 +1,4 @@
-"""Mutates the reference, and sees whether the suite alone catches each mutant, in one character unit or another.
+"""Mutates the reference, and sees whether the suite alone catches each mutant, in one form of it or another.
 
 Run ``python tests/mutation/reference.py``. A mutant is driven as any implementation is, with the
 scenarios of a check on the quick budget; what nobody has explained with those on the standard budget
@@ -18,6 +18,7 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 from types import ModuleType
+from typing import Any
 
 from attrs import frozen
 from mutants import (
@@ -39,8 +40,9 @@ from small_scope import Walker
 
 import tercet
 import test_reference_small_scope as scope
-from tercet_conformance.adapters.reference import Reference
+from tercet_conformance.adapters import reference as the_adapter
 from tercet_conformance.driver import Run, run
+from tercet_conformance.interface import Implementation
 from tercet_conformance.limits import Limits
 from tercet_conformance.machine import explore
 from tercet_conformance.search import BUDGETS, BudgetName, generated_scenarios, saved_scenarios
@@ -54,6 +56,9 @@ from tercet_spec.vocabulary import Character
 PACKAGE = Path(tercet.__file__).parent
 MODULES = ("ledger", "trigger", "cut", "bound", "plan")
 UNITS: tuple[Character, ...] = ("code point", "UTF-16 unit", "UTF-8 byte")
+BY_PLACE = "places for ids"
+"""The reference in code points, once more, on messages without ids of their own."""
+FORMS = (*UNITS, BY_PLACE)
 CALL_SECONDS = 3.0
 SECONDS = 600.0
 LIST = Path(__file__).with_suffix(".toml")
@@ -61,19 +66,19 @@ LIST = Path(__file__).with_suffix(".toml")
 
 @frozen
 class Drawn:
-    """The scenarios of one check in one unit, and how the original runs each."""
+    """The scenarios of one check of one form of the reference, and how the original runs each."""
 
-    unit: Character
+    form: str
     budget: BudgetName
     scenarios: Sequence[tuple[Scenario, Run]]
 
 
 @frozen
 class Catch:
-    """What caught a mutant: a rule, by its id, or a diagnosis; in which unit, budget and scenario of a check."""
+    """What caught a mutant: a rule, by its id, or a diagnosis; in which form, budget and scenario of a check."""
 
     by: str
-    unit: str = ""
+    form: str = ""
     budget: str = ""
     number: int = 0
 
@@ -83,9 +88,15 @@ class Catch:
         return "a rule" if "." in self.by else self.by
 
 
-def draw(budget: BudgetName, unit: Character, seed: int) -> Drawn:
+def reference_in(form: str, adapter: Any) -> Implementation:
+    """Make a form of the reference from an adapter of it."""
+    made: Implementation = adapter.Reference(dialect=adapter.BY_PLACE) if form == BY_PLACE else adapter.Reference(form)
+    return made
+
+
+def draw(budget: BudgetName, form: str, seed: int) -> Drawn:
     """Draw the scenarios of a check, and run the original with them: no rule may blame it."""
-    reference = Reference(unit)
+    reference = reference_in(form, the_adapter)
     description = reference.describe()
     capabilities, size = description.capabilities, BUDGETS[budget]
     scenarios = [*saved_scenarios(capabilities), *generated_scenarios(capabilities, size.bursts, seed)]
@@ -93,7 +104,7 @@ def draw(budget: BudgetName, unit: Character, seed: int) -> Drawn:
     runs = [(scenario, run(reference, description, scenario)) for scenario in scenarios]
     rules = applicable(RULES, description)
     assert not any(ran.diagnosis or judge(ran.trace, rules).findings for _, ran in runs)
-    return Drawn(unit, budget, runs)
+    return Drawn(form, budget, runs)
 
 
 def first_catch(folder: Path, checks: Sequence[Drawn]) -> Catch | None:
@@ -103,13 +114,13 @@ def first_catch(folder: Path, checks: Sequence[Drawn]) -> Catch | None:
     """
     load_from(folder, "tercet", "tercet_conformance.adapters.reference")
     try:
-        from tercet_conformance.adapters.reference import Reference
+        adapter = importlib.import_module(the_adapter.__name__)
     except Exception:
         return Catch("not loaded")
     assert Path(sys.modules["tercet"].__file__ or "").is_relative_to(folder)
     with Limits(CALL_SECONDS) as limits:
         for check in checks:
-            reference = Reference(check.unit)
+            reference = reference_in(check.form, adapter)
             description = reference.describe()
             suite = Suite(reference, description, applicable(RULES, description), limits)
             for number, (scenario, expected) in enumerate(check.scenarios, 1):
@@ -117,9 +128,9 @@ def first_catch(folder: Path, checks: Sequence[Drawn]) -> Catch | None:
                 if ran == expected:
                     continue
                 if findings := judge(ran.trace, suite.rules).findings:
-                    return Catch(findings[0].rule.id, check.unit, check.budget, number)
+                    return Catch(findings[0].rule.id, check.form, check.budget, number)
                 if ran.diagnosis:
-                    return Catch("a hang" if ran.diagnosis.is_hang else "a crash", check.unit, check.budget, number)
+                    return Catch("a hang" if ran.diagnosis.is_hang else "a crash", check.form, check.budget, number)
     return None
 
 
@@ -162,7 +173,7 @@ class Fate:
 
 def fates(mutants: Sequence[Mutant], listed: Sequence[Known], *, deep: bool) -> Iterator[Fate]:
     """Run the suite against each mutant; those that survive it are told from the original, if they can be."""
-    quick = [draw("quick", unit, seed) for seed, unit in enumerate(UNITS)]
+    quick = [draw("quick", form, seed) for seed, form in enumerate(FORMS)]
     expected = [hash(outcome) for *_, outcome in walks(tercet)]
     standard = partial(drawn_once, [])
     gc.freeze()
@@ -188,7 +199,7 @@ def fates(mutants: Sequence[Mutant], listed: Sequence[Known], *, deep: bool) -> 
 def drawn_once(drawn: list[Drawn]) -> list[Drawn]:
     """Draw the standard checks when they are needed for the first time, each with a seed of its own."""
     if not drawn:
-        drawn += [draw("standard", unit, seed) for seed, unit in enumerate(UNITS, len(UNITS))]
+        drawn += [draw("standard", form, seed) for seed, form in enumerate(FORMS, len(FORMS))]
     return drawn
 
 
@@ -220,7 +231,7 @@ def report(taken: Sequence[Fate], listed: Sequence[Known]) -> str:
         own = [fate for fate in taken if module in (fate.mutant.module, "all")]
         columns = Counter(fate.catch.column if fate.catch else kind_of(fate.mutant, listed) for fate in own)
         rows.append([module, len(own), *(columns[name] for name in (*COLUMNS, *KINDS))])
-    units = Counter(fate.catch.unit for fate in taken if fate.catch and fate.catch.unit)
+    forms = Counter(fate.catch.form for fate in taken if fate.catch and fate.catch.form)
     quickly = [fate.catch.number for fate in taken if fate.catch and fate.catch.number]
     like = sum(kind_of(fate.mutant, listed) in ("cost", "same") for fate in taken if not fate.catch)
     explained = "\n".join(f"- **{kind}**: it {says}." for kind, says in KINDS.items())
@@ -232,9 +243,10 @@ quick budget that breaks a rule or ends in a diagnosis; the original is never bl
 {table(("module", "mutants", *COLUMNS, *KINDS), rows)}
 {explained}
 
-{100 * like / len(taken):.1f} % are equivalent: they cost more, or cannot be told. {units["code point"]} are caught in
-code points, and {units["UTF-16 unit"] + units["UTF-8 byte"]} in UTF-16 units or UTF-8 bytes only; half of all within
-{median(quickly):.0f} scenarios. None but the free ones decides otherwise in a small scope: {WALKED}.
+{100 * like / len(taken):.1f} % are equivalent: they cost more, or cannot be told. {forms["code point"]} are caught in
+code points, {forms["UTF-16 unit"] + forms["UTF-8 byte"]} in UTF-16 units or UTF-8 bytes only, {forms[BY_PLACE]} where
+places stand for ids only; half of all within {median(quickly):.0f} scenarios. None but the free ones decides otherwise
+in a small scope: {WALKED}.
 
 {survivors(listed, [fate.mutant for fate in taken if not fate.catch])}"""
 

@@ -5,7 +5,18 @@ from functools import partial
 
 from attrs import evolve, frozen
 
-from tercet import TERCET, Ask, ConfigurationRefused, Send, Summarization, SummaryRefused, Thread, Unstored, Usage
+from tercet import (
+    TERCET,
+    Ask,
+    ConfigurationRefused,
+    Dialect,
+    Send,
+    Summarization,
+    SummaryRefused,
+    Thread,
+    Unstored,
+    Usage,
+)
 from tercet_conformance.interface import Host, ModelFailed, Refused, Session, StepEnd
 from tercet_spec.characters import size
 from tercet_spec.vocabulary import (
@@ -47,26 +58,38 @@ CAPABILITIES: frozenset[Capability] = frozenset(
 )
 
 
+BY_PLACE: Dialect[Message] = evolve(TERCET, id=lambda _: None)
+"""Tercet's own messages, read as if they had no id: a message's place names it, as it does a chat dict."""
+
+
 @frozen
 class Reference:
-    """The package ``tercet``, on its own messages, counting in one character."""
+    """The package ``tercet``, on its own messages, counting in one character.
+
+    Where places name the messages, nobody edits the history: a message would come under another's name.
+    """
 
     character: Character = "code point"
+    dialect: Dialect[Message] = TERCET
 
     def describe(self) -> Description:
         """Say what the reference can do."""
-        return Description("tercet", "0.1.0", capabilities=CAPABILITIES, character=self.character, before=BEFORE)
+        capabilities = CAPABILITIES - {"edit"} if self.dialect is BY_PLACE else CAPABILITIES
+        return Description("tercet", "0.1.0", capabilities=capabilities, character=self.character, before=BEFORE)
 
     def open(self, configuration: Configuration, host: Host) -> Session:
         """Begin a thread."""
-        return ReferenceSession(Thread(summarization(configuration, self.character)), host, self.character)
+        thread = Thread(summarization(configuration, self.character, self.dialect))
+        return ReferenceSession(thread, host, self.character)
 
 
-def summarization(configuration: Configuration, character: Character) -> Summarization[Message]:
+def summarization(
+    configuration: Configuration, character: Character, dialect: Dialect[Message] = TERCET
+) -> Summarization[Message]:
     """Configure the reference as the suite asks."""
     try:
         return Summarization(
-            TERCET,
+            dialect,
             trigger=configuration.trigger,
             keep_recent=configuration.keep_recent,
             max_summary_tokens=configuration.max_summary_tokens,
@@ -99,6 +122,8 @@ class ReferenceSession:
 
     def new_id(self, place: int = 0) -> str:
         """Make the stored id of a new message: one more than the last, which may be one that a block removed."""
+        if self.thread.summarization.dialect is BY_PLACE:
+            return str(len(self.thread.history) + 1 + place)
         last = self.thread.history[-1].id if self.thread.history else None
         return f"h{int((last or 'h0')[1:]) + 1 + place}"
 
@@ -155,7 +180,8 @@ class ReferenceSession:
 
     def configure(self, configuration: Configuration) -> None:
         """Change the configuration."""
-        self.thread = evolve(self.thread, summarization=summarization(configuration, self.character))
+        dialect = self.thread.summarization.dialect
+        self.thread = evolve(self.thread, summarization=summarization(configuration, self.character, dialect))
 
     def begin_turn(self) -> None:
         """Begin a turn: a thread is a value, so keeping it is all there is to do."""

@@ -6,7 +6,7 @@ from itertools import count
 
 from attrs import evolve
 
-from tercet_conformance.adapters.reference import Reference
+from tercet_conformance.adapters.reference import BY_PLACE, Reference
 from tercet_conformance.gallery.entry import ENTERED, Entry, right
 from tercet_conformance.gallery.plain import CAPABILITIES, Link, Plain, Saved, View
 from tercet_conformance.interface import CompressorFailed, Host, ModelFailed, StepEnd
@@ -403,3 +403,13 @@ UNITS: dict[str, Character] = {
 for name, unit in UNITS.items():
     says = f"The reference itself, which counts in {name.replace('-', ' ')}."
     ENTERED.append(Entry(f"reference-in-{name}", "right", None, "", says, partial(Reference, unit)))
+ENTERED.append(
+    Entry(
+        "reference-by-place",
+        "right",
+        None,
+        "",
+        "The reference itself, on messages without ids: a message's place names it.",
+        partial(Reference, dialect=BY_PLACE),
+    )
+)

@@ -1,15 +1,27 @@
 """Writes and reads the lines of the wire: one JSON object each, in ASCII as we write it, in UTF-8 as we read it."""
 
 import json
+import re
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, get_args
 
 import msgspec
 
 from tercet_conformance.garbage import Broken, described, shortened
+from tercet_conformance.names import near
+from tercet_spec.trace import Outcome
+from tercet_spec.vocabulary import Capability, Character, Role
 
 T = TypeVar("T")
 ENCODER = json.JSONEncoder(separators=(",", ":"))
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "role": get_args(Role),
+    "outcome": get_args(Outcome),
+    "capabilities": get_args(Capability),
+    "character": get_args(Character),
+    "failed_compressor": ("fails", "sends"),
+}
+"""The words that may stand in a field of this name."""
 LARGEST = 2**53
 """No number is larger: other languages read it as another."""
 
@@ -36,7 +48,7 @@ def object_of(line: bytes) -> dict[str, Any]:
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
-        raise Broken(f"{quoted(line)}, which is not UTF-8 at byte {error.start + 1}") from error
+        raise Broken(f"{quoted(line)}, which is not UTF-8 at byte {error.start + 1}{OTHER_ENCODING}") from error
     try:
         found = DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -51,6 +63,9 @@ def object_of(line: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise Broken(f"{quoted(line)}, which is no JSON object")
     return found
+
+
+OTHER_ENCODING = "; write UTF-8, or ASCII with escapes, whatever the encoding of the terminal is"
 
 
 class Ambiguous(ValueError):
@@ -87,9 +102,15 @@ def value_of(read: object, kind: type[T], what: str) -> T:
     try:
         return msgspec.convert(read, kind)
     except msgspec.ValidationError as error:
-        raise Broken(f"{what} what cannot be read: {error}; it was {written(read)}") from error
+        raise Broken(f"{what} what cannot be read: {error}{hint(str(error))}; it was {written(read)}") from error
     except UnicodeEncodeError as error:
         raise Broken(f"{what} what cannot be read: a text stands where none may; it was {written(read)}") from error
+
+
+def hint(problem: str) -> str:
+    """Say which words may stand where another stands."""
+    found = re.search(r"^Invalid enum value '(.*)' - at `\$.*?(\w+)(\[[\d.]+\])?`$", problem, re.DOTALL)
+    return f"; {near(found[1], WORDS[found[2]])}" if found and found[2] in WORDS else ""
 
 
 def written(value: object) -> str:

@@ -38,9 +38,9 @@ class Process:
                 start_new_session=True,
             )
         except OSError as error:
-            raise Broken(f"{self.command[0]!r} cannot be started: {error.strerror or error}") from error
+            raise Broken(f"it cannot be started: {error.strerror or error}") from error
         except ValueError as error:
-            raise Broken(f"{self.command[0]!r} cannot be started: {error}") from error
+            raise Broken(f"it cannot be started: {error}") from error
         self.last: deque[str] = deque(maxlen=LAST_LINES)
         self.listener = Thread(target=self.listen, name="tercet-stderr", daemon=True)
         self.listener.start()

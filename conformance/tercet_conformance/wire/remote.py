@@ -83,7 +83,10 @@ class Remote:
         run = f"{command_text(self.command)}: "
         try:
             self.process = process = Process(self.command)
-            finalize(self, process.finish)
+        except Broken as error:
+            raise Broken(f"{run}{error}; is it installed, and on the PATH?") from error
+        finalize(self, process.finish)
+        try:
             told = self.call("hello", wire.Hello(wire.VERSION), wire.Introduction, prepared=introduced)
         except Broken as error:
             self.end_at_once()
@@ -182,6 +185,8 @@ HELLO = f'{{"id": 1, "returned": {{"wire": {wire.VERSION}, "name": ..., "version
 def introduced(returned: object) -> object:
     """Look at the version of the wire before anything else; raises Broken."""
     version = returned.get("wire") if isinstance(returned, dict) else None
+    if version is not None and type(version) is not int:
+        raise Broken(f'"wire" is {written(version)}; it is a whole number, here {wire.VERSION}')
     if version is not None and version != wire.VERSION:
         raise Broken(f"it speaks version {version!r} of the wire; this release speaks version {wire.VERSION}")
     return returned
@@ -286,7 +291,8 @@ class RemoteSession:
             raise Broken(f'"ask" is a whole number, greater than {before}; it was asked {written(told)}')
         if session != self.number:
             asked_by = f"session {self.number} is asked for a step"
-            raise Broken(f"a question is of session {session!r}, while {asked_by}; it was {written(told)}")
+            whose = f"of session {written(session)}" if "session" in told else 'without "session"'
+            raise Broken(f"a question is {whose}, while {asked_by}; it was {written(told)}")
         kind = next((kind for name, kind in wire.QUESTIONS.items() if name == question), None)
         if kind is None:
             raise Broken(f'"question" is one of {", ".join(wire.QUESTIONS)}; it was asked {written(told)}')
