@@ -42,8 +42,9 @@ class SummarizationMachine(ScenarioMachine):
     """Checks an implementation: each example is a thread, judged by every MUST that is applicable when it ends.
 
     ``SummarizationMachine.for_("module:factory").TestCase`` is a test case. A subclass may add rules,
-    which add to ``self.draft``: ``draft.append(*messages)``, ``draft.step()``; its
-    ``TestCase.settings`` are Hypothesis's settings, at first those of the standard budget.
+    which add to ``self.draft``: ``draft.append(*messages)`` stores messages, such as
+    ``draft.speak("user", length)`` makes with a text of so many characters, and ``draft.step()`` takes a
+    model step. Its ``TestCase.settings`` are Hypothesis's settings, at first those of the standard budget.
     """
 
     suite: ClassVar[Suite]

@@ -5,8 +5,9 @@ Run ``python -m tercet_conformance.wire module:factory``.
 
 import sys
 from collections.abc import Sequence
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar, cast
 
+import msgspec
 from attrs import define, field, fields_dict
 
 from tercet_conformance.driver import said
@@ -48,9 +49,14 @@ class Line:
         self.writing.flush()
 
     def read(self) -> dict[str, Any] | None:
-        """Read a line; nothing at the end of the input."""
+        """Read a line, fast where it can be, since it is the suite's; nothing at the end of the input."""
         line = self.reading.readline()
-        return object_of(line) if line else None
+        if not line:
+            return None
+        try:
+            return cast("dict[str, Any]", msgspec.json.decode(line))
+        except msgspec.DecodeError:  # half a character
+            return object_of(line)
 
     def ask(self, session: int, question: wire.QuestionName, fields: dict[str, object]) -> dict[str, Any]:
         """Ask the suite, and wait for its answer."""

@@ -165,8 +165,8 @@ RULES = (
         level=Level.MUST,
         profile=Profile.BOUNDED,
         origin=Origin.SOURCE,
-        statement="So has the text in every request, by the limit then in force: a stored one that is longer "
-        "(the limit was lowered) is cut when sent, and the key stays as it is.",
+        statement="The text in every request has at most the maxSummaryTokens then in force: a stored one that is "
+        "longer (the limit was lowered) is cut when sent, and the key stays as it is.",
         why="A limit that was lowered must hold for the threads that are there already.",
         about=Step,
         relation=sent,

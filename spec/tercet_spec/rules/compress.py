@@ -172,8 +172,8 @@ RULES = (
         level=Level.MUST,
         profile=Profile.EXACT,
         origin=Origin.SOURCE,
-        statement="It is given the text of the summary so far, bounded; none where none applies. (The implementation's "
-        "own summary message at the head of the list counts as that.)",
+        statement="The compressor is given the text of the summary so far, bounded; none where none applies. (The "
+        "implementation's own summary message at the head of the list counts as that.)",
         why="A summary that does not extend the one before forgets everything that came before the tail.",
         about=Step,
         relation=so_far,

@@ -139,7 +139,7 @@ RULES = (
         level=Level.MUST,
         profile=Profile.EXACT,
         origin=Origin.SOURCE,
-        statement="It is the latest usable cut: it moves earlier to stay legal, never later, and no earlier than "
+        statement="The cut is the latest usable one: it moves earlier to stay legal, never later, and no earlier than "
         "it has to.",
         why="A cut that covers less than it could fires again at once, and pays for each firing.",
         about=Step,

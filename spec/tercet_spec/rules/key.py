@@ -245,8 +245,8 @@ RULES = (
         level=Level.MUST,
         profile=Profile.DURABLE,
         origin=Origin.SOURCE,
-        statement="It is committed with the model step: a step that fails, is cancelled or is suspended leaves "
-        "it as it was.",
+        statement="The key is committed with the model step: a step that fails, is cancelled or is suspended leaves it "
+        "as it was.",
         why="A summary kept from a step that never happened speaks of a thread that never was.",
         about=Step,
         relation=commits_with_step,

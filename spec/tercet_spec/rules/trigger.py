@@ -159,7 +159,8 @@ RULES = (
         level=Level.MUST,
         profile=Profile.EXACT,
         origin=Origin.SOURCE,
-        statement="It fires only when the size has grown past the limit: size > limit. At the limit it is quiet.",
+        statement="Summarization fires only when the size has grown past the limit: size > limit. At the limit it is "
+        "quiet.",
         why="One message too early is one summary too many, and no two implementations agree.",
         about=Step,
         relation=decision("trigger.strictly-past"),
