@@ -257,10 +257,13 @@ class Step:
         return firings
 
     def is_same_firing(self, earlier: Sequence[Exchange], exchange: Exchange) -> bool:
-        """Tell whether a question goes on with a firing, asks again what failed in it, or begins it again."""
+        """Tell whether a question goes on with a firing, asks again what failed in it, or begins it again.
+
+        What goes in parts may begin again in others, or as a whole.
+        """
         last, parts = earlier[-1], self.description.parts
         if self.failed(last):
-            return exchange.given.asks_as(last.given) or (parts and exchange.given.asks_as(earlier[0].given))
+            return exchange.given.asks_as(last.given) or (parts and exchange.given.begins_as(earlier[0].given))
         return parts and max(last.given.positions, default=-1) < min(exchange.given.positions, default=-1)
 
     def called_back(self, start: int, until: int | None = None) -> tuple[int, ...]:

@@ -151,6 +151,10 @@ class Given:
         """Tell whether both ask for the same messages and the same summary so far."""
         return self.positions == other.positions and self.so_far == other.so_far
 
+    def begins_as(self, other: "Given") -> bool:
+        """Tell whether both ask from the same message on, with the same summary so far."""
+        return self.positions[:1] == other.positions[:1] and self.so_far == other.so_far
+
 
 def markers(history: Sequence[Message]) -> Mapping[str, int]:
     """Find the marker of each message that carries one, in its content or a call's arguments."""

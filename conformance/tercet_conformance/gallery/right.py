@@ -175,6 +175,28 @@ class InPartsAsReturned(InParts):
 
 
 @right
+class WholeAfterAFailedPart(InParts):
+    """Gives the compressor a span in parts and, where one of them fails, all of it at once."""
+
+    def ask(self, span: Sequence[Message], so_far: str | None) -> str:
+        try:
+            return super().ask(span, so_far)
+        except CompressorFailed:
+            return self.call_compressor(span, so_far)
+
+
+@right
+class PartsAfterAFailure(InParts):
+    """Gives the compressor a whole span and, where that fails, the same in parts."""
+
+    def ask(self, span: Sequence[Message], so_far: str | None) -> str:
+        try:
+            return self.call_compressor(span, so_far)
+        except CompressorFailed:
+            return super().ask(span, so_far)
+
+
+@right
 class ShowsNoSummary(Plain):
     """Keeps its summary where nobody can look at it."""
 

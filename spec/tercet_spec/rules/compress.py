@@ -77,7 +77,7 @@ def so_far(step: Step, _: Moment | None) -> Iterator[Violation]:
         made = step.stored_made if step.stands else None
         for number, exchange in enumerate(firing):
             given = exchange.given
-            if number and given.asks_as(firing[0].given):
+            if number and given.begins_as(firing[0].given):
                 texts, made = trimmings(step.stands.text) if step.stands else (), step.stored_made
             same = given.so_far in texts if texts else given.so_far is None
             if given.prose and texts:
