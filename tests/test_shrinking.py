@@ -13,7 +13,7 @@ from tercet_conformance.shrinking import shrink, weight
 from tercet_conformance.tidiness import is_sane, is_well_formed, messages_of, oddity
 from tercet_spec.notation import format_line, line_of, parse, scenario_of
 from tercet_spec.pairs import pair
-from tercet_spec.scenarios import Scenario, Step
+from tercet_spec.scenarios import Configure, Scenario, Step
 from tercet_spec.vocabulary import Configuration, Trigger
 
 Fault = Callable[[Scenario], bool]
@@ -59,6 +59,17 @@ def test_what_has_no_part_in_the_fault_goes() -> None:
 def test_a_message_goes_together_with_one_off_the_limit() -> None:
     long = scenario("limit 9 keep 2: u a u a u a u a u a u")
     assert written(shrink(long, has_more_messages_than_its_limit)) == "limit 3 keep 1: u a u a"
+
+
+def test_many_messages_go_together_with_as_many_off_the_highest_limit_alone() -> None:
+    long = scenario(f"limit 60 keep 1: {'u ' * 61} step configure[limit 3] u step")
+    small = shrink(long, lambda each: has_more_messages_than_its_limit(each) and is_tightened(each))
+    assert written(small) == "limit 4 keep 1: u u u u u configure[limit 3]"
+
+
+def is_tightened(scenario: Scenario) -> bool:
+    limits = [o.configuration.trigger.limit for o in scenario.operations if isinstance(o, Configure)]
+    return bool(limits) and limits[-1] < scenario.configuration.trigger.limit
 
 
 def test_calls_that_re_use_an_id_are_given_ids_of_their_own() -> None:

@@ -124,9 +124,12 @@ def without_ids(message: Message, ids: set[str | None]) -> Message | None:
 
 
 def lowered(scenario: Scenario, less: int) -> Iterator[Scenario]:
-    """Lower the limit, keepRecent, and both."""
+    """Lower the limit, keepRecent, and both, in every configuration; the limit also where it is highest only."""
     for limit, keep in ((less, 0), (less, 1), (less, less), (0, 1)):
         yield with_configurations(scenario, lambda c, limit=limit, keep=keep: shifted(c, limit, keep))  # type: ignore[misc]
+    limits = {c.trigger.limit for c in configurations_of(scenario)}
+    if len(limits) > 1:
+        yield with_configurations(scenario, lambda c: shifted(c, less, 0) if c.trigger.limit == max(limits) else c)
 
 
 def shifted(configuration: Configuration, limit: int, keep: int) -> Configuration:
@@ -136,6 +139,12 @@ def shifted(configuration: Configuration, limit: int, keep: int) -> Configuratio
         limit=min(configuration.trigger.limit, max(1, configuration.trigger.limit - limit)),
         keep_recent=min(configuration.keep_recent, max(1, configuration.keep_recent - keep)),
     )
+
+
+def configurations_of(scenario: Scenario) -> Iterator[Configuration]:
+    """Give the first configuration of a scenario, and those that it is changed to."""
+    yield scenario.configuration
+    yield from (operation.configuration for operation in scenario.operations if isinstance(operation, Configure))
 
 
 def with_configurations(scenario: Scenario, change: Callable[[Configuration], Configuration]) -> Scenario:
