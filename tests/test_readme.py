@@ -6,15 +6,17 @@ from pathlib import Path
 import pytest
 
 from examples import blocks
-from tercet_conformance import adapters
+from tercet_conformance import adapters, gallery
 from tercet_conformance.check import Plan, check
 from tercet_conformance.drawing import draw
+from tercet_conformance.gallery import ENTRIES
 from tercet_conformance.replaying import replay
-from tercet_conformance.verdicts import Verdict
+from tercet_conformance.verdicts import FLOOR, Verdict
 from tercet_spec.notation import parse, scenario_of
 from tercet_spec.rules import BY_ID
 
 README = Path(__file__).parent.parent / "README.md"
+POWER = Path(gallery.__file__).parent / "POWER.md"
 PYTHON = [body for _, body in blocks(README, "python")]
 ADAPTER = next(body for body in PYTHON if body.startswith("# my_adapter.py"))
 OWN_TESTS = next(body for body in PYTHON if body.startswith("# test_my_agent.py"))
@@ -86,3 +88,16 @@ def test_its_links_lead_somewhere() -> None:
     links = re.findall(r"\]\(([^)#]+)", README.read_text())
     assert links
     assert [link for link in links if "://" not in link and not (README.parent / link).exists()] == []
+
+
+def test_the_power_that_is_told_of_is_the_tables() -> None:
+    pattern = r"each of (\d+) is caught .+?within ([\d.]+) s and with a thread of (\d+) operations"
+    told = re.search(pattern, README.read_text(), re.DOTALL)
+    table = POWER.read_text()
+    assert told is not None
+    assert f"with every seed {told[1]} of {told[1]} wrong implementations" in table
+    assert f"time to catch: {float(told[2]):.3f} s in the median" in table
+    assert f"counterexample: {told[3]} operations in the median" in table
+    assert f"passes {FLOOR} of 42 MUST rules" in table
+    rows = re.findall(r"^\| ([a-z-]+) \| ([a-z]+\.[a-z-]+) \|", table, re.MULTILINE)
+    assert rows == [(entry.name, entry.rule) for entry in ENTRIES if entry.rule is not None]
