@@ -245,7 +245,7 @@ def test_a_saved_file_shows_its_own_rule_first(capsys: pytest.CaptureFixture[str
 
 
 def test_rules_are_explained_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "latest usable cut" in Ended(capsys, "explain", "cut.reaches").out
+    assert "the latest usable one" in Ended(capsys, "explain", "cut.reaches").out
     assert len(Ended(capsys, "explain").out.splitlines()) == len(RULES)
 
 

@@ -362,7 +362,7 @@ def test_what_lets_nobody_end_it_is_reported_and_left(tmp_path: Path) -> None:
     )
     assert "exit code 4" in done.stdout
     assert "Traceback" not in done.stderr
-    (saved,) = (tmp_path / ".tercet").iterdir()
+    (saved,) = (tmp_path / ".tercet").glob("*.json")
     again = commanded(tmp_path, "replay", str(saved), "stand_ins:stuck")
     assert (again.returncode, again.stderr) == (4, "")
     assert "lets nobody end it" in again.stdout
