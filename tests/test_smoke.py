@@ -3,6 +3,7 @@
 import pytest
 
 from tercet_conformance import cli, smoke
+from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.gallery import BY_NAME
 from tercet_conformance.limits import Limits
 from tercet_conformance.smoke import STAGES, walk
@@ -34,6 +35,8 @@ def test_what_is_not_declared_is_skipped(name: str) -> None:
     assert [stage for stage in stages if stage.problem or stage.broken] == []
     assert {stage.skipped for stage in stages} == {"not declared", ""}
     assert not stages[0].skipped
+    (refusing,) = [stage for stage in stages if stage.name == "refuses what must be refused"]
+    assert bool(refusing.skipped) == ("refuses" not in BY_NAME[name].make().describe().capabilities)
 
 
 def test_a_rule_that_breaks_is_named_and_is_no_problem() -> None:
@@ -51,6 +54,20 @@ def test_what_went_wrong_is_said_with_the_line_that_shows_it(
     assert "wrong stores messages, calls and results operation 1 (append): raised KeyError" in out
     assert "again: tercet replay 'limit 100 keep 1: u a(x,y) t(x) t(y) a' raises-at-append" in out
     assert "mend the first one first" in out
+
+
+class EndsBadly(Reference):
+    """Cannot let go of what it holds."""
+
+    def close(self) -> None:
+        raise OSError("the store is locked")
+
+
+def test_what_goes_wrong_at_the_end_is_said() -> None:
+    *before, last = walk(EndsBadly())
+    assert not any(stage.problem for stage in before)
+    assert last.name == "ends when all is done"
+    assert "OSError: the store is locked" in last.problem
 
 
 def test_what_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
