@@ -12,7 +12,7 @@ from rich.console import Console
 from stand_ins import Changed, Dropping, Passing, giving
 from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.check import Plan, check
-from tercet_conformance.drawing import Drawing
+from tercet_conformance.drawing import Drawing, sent
 from tercet_conformance.driver import Diagnosis
 from tercet_conformance.gallery import ENTRIES, Entry
 from tercet_conformance.interface import Host, Session, StepEnd, Unsupported
@@ -252,7 +252,8 @@ def test_of_all_rules_the_profile_kept_is_said() -> None:
 
 
 def test_what_keeps_the_next_profile_from_being_kept_is_named() -> None:
-    report = all_pass({"key.forward": Verdict.FAIL, "usage.compressor": Verdict.NOT_APPLICABLE})
+    should = {"send.calls-back": Verdict.FAIL}
+    report = all_pass({**should, "key.forward": Verdict.FAIL, "usage.compressor": Verdict.NOT_APPLICABLE})
     text = printed(evolve(report, asked=Profile.DURABLE))
     assert "profile kept: exact; durable is not: key.forward, usage.compressor (not applicable)\n" in text
     assert "profile asked for: durable, of which is not applicable: usage.compressor\n" in text
@@ -262,12 +263,13 @@ def test_what_keeps_the_next_profile_from_being_kept_is_named() -> None:
 
 
 def test_what_breaks_of_itself_is_shown_first_and_the_weakest_profile_of_that() -> None:
-    report = all_pass(dict.fromkeys(["cut.reaches", "send.nothing-lost", "key.forward"], Verdict.FAIL))
+    exact, safe, durable = "cut.reaches", "key.history-untouched", "key.forward"
+    report = all_pass(dict.fromkeys([exact, "send.nothing-lost", safe, durable], Verdict.FAIL))
     after = {"send.nothing-lost": "key.forward"}
     verdicts = tuple(evolve(each, following=after.get(each.rule.id)) for each in report.verdicts)
     text = printed(evolve(report, verdicts=verdicts))
-    assert re.findall(r"^(\S+) is broken", text, re.MULTILINE) == ["cut.reaches", "key.forward", "send.nothing-lost"]
-    assert "\nstart with cut.reaches: what breaks of itself is shown first\n" in text
+    assert re.findall(r"^(\S+) is broken", text, re.MULTILINE) == [safe, exact, durable, "send.nothing-lost"]
+    assert f"\nstart with {safe}: what breaks of itself is shown first\n" in text
     assert "start with" not in printed(all_pass({"cut.reaches": Verdict.FAIL}))
 
 
@@ -286,6 +288,14 @@ def test_what_was_sent_is_shown_where_a_rule_speaks_of_requests(line: str, rule:
     text = printed(report)
     assert f"{rule} is broken" in text
     assert (said in text) if said else ("sent  " not in text)
+
+
+def test_of_several_requests_the_one_at_fault_is_shown() -> None:
+    report = replay(Changed(Twice), scenario_of(parse("limit 9 keep 1: u a u")), [BY_ID["send.nothing-lost"]])
+    ((example,),) = (verdict.counterexamples for verdict in report.verdicts)
+    violation = example.finding.violation
+    shown = [sent(evolve(example.finding, violation=evolve(violation, attempt=n))) for n in (0, 1)]
+    assert (shown, violation.attempt) == (["u a u", ""], 1)
 
 
 def breaks(entry: Entry, line: str) -> bool:

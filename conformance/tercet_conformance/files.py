@@ -16,23 +16,21 @@ import re
 from collections.abc import Collection, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 from attrs import NOTHING, fields, frozen, has
 
 from tercet_conformance.driver import field_names
 from tercet_conformance.garbage import described
-from tercet_conformance.names import near
+from tercet_conformance.names import WORDS, near
 from tercet_spec.notation import format_line, line_of
 from tercet_spec.rules import BY_ID
 from tercet_spec.scenarios import OPERATIONS, Operation, Reply, Scenario
-from tercet_spec.trace import Failure
-from tercet_spec.vocabulary import Configuration, Role, TokenCounter
+from tercet_spec.vocabulary import Configuration, TokenCounter
 
 FORMAT, VERSION = "scenario", 1
 FIELDS = ("tercet", "version", "rule", "line", "configuration", "operations")
-LITERALS = {"role": get_args(Role), "failure": get_args(Failure)}
 LONGEST = 1_000_000
 """The longest text that a script may have the compressor return: it is made in a moment."""
 
@@ -135,7 +133,7 @@ def value_of(written: object, kind: Any, place: str, path: str) -> Any:
     except msgspec.ValidationError as error:
         problem, _, within = str(error).partition(" - at `$")
         within = within.rstrip("`")
-        hint = f"; it is one of {', '.join(names)}" if (names := LITERALS.get(within.rpartition(".")[2])) else ""
+        hint = f"; it is one of {', '.join(names)}" if (names := WORDS.get(within.rpartition(".")[2])) else ""
         seen = f": {described(found)}" if not hint and (found := at(written, within)) is not None else ""
         raise ScenarioFileError(path, f"{place}{within}: {problem}{seen}{hint}") from error
     look_over(written, value, place, path)

@@ -61,10 +61,10 @@ def load(name: str) -> Implementation:
         return made(name, module, "implementation", extra)
     module, colon, factory = name.partition(":")
     if not (module and colon and factory):
+        nearest = near(name, [*BUNDLED, *JAVASCRIPT])
         raise LoadingError(
-            f"{name!r} is neither a bundled name nor module:factory; {near(name, [*BUNDLED, *JAVASCRIPT])}"
-            f"{'' if near(name, [*BUNDLED, *JAVASCRIPT]).endswith('?') else '.'} Your own is named by its module and"
-            " what makes it, such as my_adapter:Mine"
+            f"{name!r} is neither a bundled name nor module:factory; {nearest}{'' if nearest.endswith('?') else '.'}"
+            " Your own is named by its module and what makes it, such as my_adapter:Mine"
         )
     return made(name, module, factory, "")
 

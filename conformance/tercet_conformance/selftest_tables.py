@@ -86,9 +86,8 @@ def markdown(alone: Measurement, saved: Measurement, machines: Measurement, comm
         "# What the suite catches",
         "",
         f"Made by `{command}`: {counted(seeds, 'seed')}, standard",
-        "budget. Of each wrong implementation: how often its own rule caught it, and the medians of scenarios and "
-        "seconds",
-        "until then and of the operations of the shrunk counterexample (an append of n messages counts n).",
+        "budget. Of each wrong implementation: how often its own rule caught it, and the medians of scenarios and",
+        "seconds until then and of the operations of the shrunk counterexample (an append of n messages counts n).",
         "",
         *(f"- {line}" for line in summary(alone)),
         f"- with saved scenarios first: {caught_lines(saved.catches)[0]}",

@@ -136,9 +136,7 @@ class Report:
     def broken(self) -> tuple[RuleVerdict, ...]:
         """The rules that fail, in the order to mend them: what breaks of itself first, the weakest profile first."""
         failing = (verdict for verdict in self.verdicts if verdict.verdict is Verdict.FAIL)
-        profiles = list(Profile)
-        order = sorted(failing, key=lambda each: (each.following is not None, profiles.index(each.rule.profile)))
-        return tuple(order)
+        return tuple(sorted(failing, key=lambda each: (each.following is not None, each.rule.profile.value)))
 
     @property
     def hindrances(self) -> tuple[Profile, tuple[RuleVerdict, ...]] | None:

@@ -189,6 +189,13 @@ def another_session(_: Line, envelope: dict[str, Any]) -> bytes:
     return line_of({**envelope, "session": envelope["session"] + 1}) if asks(envelope) else line_of(envelope)
 
 
+@process('a question is without "session"')
+def no_session(_: Line, envelope: dict[str, Any]) -> bytes:
+    """Asks for no session."""
+    asked = {name: value for name, value in envelope.items() if name != "session"}
+    return line_of(asked if asks(envelope) else envelope)
+
+
 @process("greater than that of the question before")
 def same_question(line: Line, envelope: dict[str, Any]) -> bytes:
     """Numbers all questions alike."""

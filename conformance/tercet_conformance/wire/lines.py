@@ -3,25 +3,15 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeVar, get_args
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
 from tercet_conformance.garbage import Broken, described, shortened
-from tercet_conformance.names import near
-from tercet_spec.trace import Outcome
-from tercet_spec.vocabulary import Capability, Character, Role
+from tercet_conformance.names import WORDS, near
 
 T = TypeVar("T")
 ENCODER = json.JSONEncoder(separators=(",", ":"))
-WORDS: Mapping[str, tuple[str, ...]] = {
-    "role": get_args(Role),
-    "outcome": get_args(Outcome),
-    "capabilities": get_args(Capability),
-    "character": get_args(Character),
-    "failed_compressor": ("fails", "sends"),
-}
-"""The words that may stand in a field of this name."""
 LARGEST = 2**53
 """No number is larger: other languages read it as another."""
 

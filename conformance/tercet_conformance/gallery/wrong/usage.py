@@ -104,13 +104,17 @@ class AnsweredTwiceCounted(Plain):
         return super().store(message)
 
 
-@wrong("usage.every-call")
-class CountedAgainAtTheTurnsEnd(Plain):
-    """Counts the calls of a turn as they are made, and all of them once more when the turn is kept."""
+class TellsTurnsApart(Plain):
+    """Knows what was used when the turn began."""
 
     def begin_turn(self) -> None:
         super().begin_turn()
         self.used = self.usage
+
+
+@wrong("usage.every-call")
+class CountedAgainAtTheTurnsEnd(TellsTurnsApart):
+    """Counts the calls of a turn as they are made, and all of them once more when the turn is kept."""
 
     def end_turn(self, blocked: bool) -> None:
         super().end_turn(blocked)
@@ -128,12 +132,8 @@ class StoredMessagesCounted(Plain):
 
 
 @wrong("usage.every-call")
-class BlockTakesUsageBack(Plain):
+class BlockTakesUsageBack(TellsTurnsApart):
     """Forgets what a blocked turn has used."""
-
-    def begin_turn(self) -> None:
-        super().begin_turn()
-        self.used = self.usage
 
     def block(self, began: Saved) -> None:
         super().block(began)
