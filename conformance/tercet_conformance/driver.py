@@ -293,12 +293,13 @@ def close(session: Session | None) -> None:
 class Performance:
     """A session, and what is known of its thread while a scenario is performed.
 
-    ``began`` is the history when the turn that is under way began.
+    ``began`` is the history when the turn that is under way began; ``held`` are the ids of the history.
     """
 
     session: FullSession
     host: ScriptedHost
     history: tuple[Message, ...] = ()
+    held: set[str | None] = field(factory=set)
     began: tuple[Message, ...] | None = None
     checkpoints: dict[str, tuple[str, tuple[Message, ...]]] = field(factory=dict)
     shown: State = field(factory=State)
@@ -312,7 +313,7 @@ class Performance:
                 ids = self.stored(as_ids(self.session.append(messages), len(messages)))
                 unchanged(given, operation)
                 stored = tuple(evolve(message, id=i) for message, i in zip(messages, ids, strict=True))
-                self.history += stored
+                self.extend(stored)
                 self.record(Appended(stored))
             case Configure(configuration):
                 self.configure(configuration)
@@ -347,14 +348,23 @@ class Performance:
 
     def stored(self, ids: Sequence[str]) -> tuple[str, ...]:
         """Take the stored ids of new messages: no two messages of a history have the same."""
-        held = {message.id for message in self.history}
+        new: set[str] = set()
         for stored_id in ids:
-            if stored_id in held:
+            if stored_id in self.held or stored_id in new:
                 raise Garbage(
                     f"a second message is stored under the id {stored_id!r}; stored ids are unique in a thread"
                 )
-            held.add(stored_id)
+            new.add(stored_id)
         return tuple(ids)
+
+    def extend(self, messages: tuple[Message, ...]) -> None:
+        """Let the history go on with messages."""
+        self.history += messages
+        self.held.update(message.id for message in messages)
+
+    def put(self, history: tuple[Message, ...]) -> None:
+        """Put another history in the place of this one."""
+        self.history, self.held = history, {message.id for message in history}
 
     def configure(self, configuration: Configuration) -> None:
         """Change the configuration."""
@@ -371,7 +381,9 @@ class Performance:
             return
         before = self.state()
         self.session.end_turn(blocked)
-        self.history, self.began = self.began if blocked else self.history, None
+        if blocked:
+            self.put(self.began)
+        self.began = None
         self.record(trace.TurnEnded(blocked, before, self.state()))
 
     def restore(self, label: str) -> None:
@@ -380,7 +392,8 @@ class Performance:
         if label not in self.checkpoints:
             return
         before = self.state()
-        named, self.history = self.checkpoints[label]
+        named, history = self.checkpoints[label]
+        self.put(history)
         self.session.restore(named)
         self.record(trace.Restored(label, before, self.state()))
 
@@ -392,7 +405,7 @@ class Performance:
             return
         rewritten = [] if edit.content is None else [evolve(self.history[first], content=edit.content)]
         before = self.state()
-        self.history = (*self.history[:first], *rewritten, *self.history[last:])
+        self.put((*self.history[:first], *rewritten, *self.history[last:]))
         self.session.edit(copied(self.history))
         self.record(trace.Edited(self.history, before, self.state()))
 
@@ -444,7 +457,7 @@ class Performance:
         answer = answers[-1 if end.attempt is None else end.attempt]
         self.stored((end.answer_id,))
         if answer is not None:
-            self.history += (evolve(answer, id=end.answer_id),)
+            self.extend((evolve(answer, id=end.answer_id),))
 
     def placed(self, notes: Sequence[PlacedNote]) -> tuple[Note, ...]:
         """Name the stored message that each note follows."""
