@@ -14,7 +14,6 @@ line is one of six envelopes, each around the values that the tables of this mod
 """
 
 from collections.abc import Mapping
-from operator import is_
 from typing import Literal
 
 from attrs import frozen
@@ -278,13 +277,13 @@ def spliced(before: tuple[Message, ...], splice: Splice) -> tuple[Message, ...]:
     if keep < 0 or rest < (drop or 0) or (drop or 0) < 0:
         raise ValueError(f"keep {keep}, drop {drop} of {len(before)} messages")
     behind = () if drop is None else before[keep + drop :]
-    return (*before[:keep], *splice.add, *behind)
+    return before[:keep] + splice.add + behind
 
 
 def splice_of(before: tuple[Message, ...], after: tuple[Message, ...]) -> Splice:
     """Say what became of a list of messages: the longest beginning that both share is kept, then the longest end."""
     most = min(len(before), len(after))
-    shares_all = all(map(is_, before, after))
+    shares_all = before[:most] == after[:most]
     keep = most if shares_all else next((n for n in range(most) if not is_same(before[n], after[n])), most)
     rest = most - keep
     end = next((n for n in range(rest) if not is_same(before[-n - 1], after[-n - 1])), rest)
