@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from operator import is_
-from typing import Any, get_args
+from typing import Any, TypeGuard, get_args
 
 from tercet_conformance.interface import FullSession, StepEnd
 from tercet_conformance.interrupts import is_persons
@@ -79,9 +79,14 @@ def message_problem(message: object) -> str | None:
     return None
 
 
+def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
+    """Tell whether a value is a sequence, and no text; most are tuples, and an abstract class is slow to ask."""
+    return type(value) is tuple or (isinstance(value, Sequence) and not isinstance(value, str | bytes))
+
+
 def as_messages(messages: object, what: str, known: Sequence[Message] = ()) -> tuple[Message, ...]:
     """Take messages; where they begin with those that are ``known``, these are not read again; raises Garbage."""
-    if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
+    if not is_sequence(messages):
         raise Garbage(f"{what} {described(messages)}; it takes a sequence of Message")
     taken = tuple(messages)
     if len(taken) > MOST:
@@ -121,7 +126,7 @@ def as_checkpoint(checkpoint: object) -> str:
 
 def as_texts(texts: object, what: str) -> tuple[str, ...]:
     """Take a sequence of texts; raises Garbage."""
-    if isinstance(texts, str | bytes) or not isinstance(texts, Sequence) or not all(isinstance(t, str) for t in texts):
+    if not is_sequence(texts) or not all(isinstance(text, str) for text in texts):
         raise Garbage(f"{what} {described(texts)}; they are a sequence of texts")
     return tuple(texts)
 
@@ -133,7 +138,7 @@ def as_problems(problems: object) -> tuple[str, ...]:
 
 def as_ids(ids: object, count: int) -> tuple[str, ...]:
     """Take the stored ids that append returned; raises Garbage."""
-    if isinstance(ids, str | bytes) or not isinstance(ids, Sequence) or not all(isinstance(i, str) for i in ids):
+    if not is_sequence(ids) or not all(isinstance(stored_id, str) for stored_id in ids):
         raise Garbage(f"append returned {described(ids)}; it returns the stored ids, each a text, in a sequence")
     if len(ids) != count:
         raise Garbage(f"append returned {len(ids)} stored ids for {count} messages")
