@@ -312,7 +312,7 @@ class Performance:
             case Append(messages):
                 ids = self.stored(as_ids(self.session.append(messages), len(messages)))
                 unchanged(given, operation)
-                stored = tuple(evolve(message, id=i) for message, i in zip(messages, ids, strict=True))
+                stored = tuple(map(Message.stored_under, messages, ids))
                 self.extend(stored)
                 self.record(Appended(stored))
             case Configure(configuration):
@@ -457,7 +457,7 @@ class Performance:
         answer = answers[-1 if end.attempt is None else end.attempt]
         self.stored((end.answer_id,))
         if answer is not None:
-            self.extend((evolve(answer, id=end.answer_id),))
+            self.extend((answer.stored_under(end.answer_id),))
 
     def placed(self, notes: Sequence[PlacedNote]) -> tuple[Note, ...]:
         """Name the stored message that each note follows."""

@@ -54,6 +54,10 @@ class Message:
             other.answers,
         )
 
+    def stored_under(self, stored_id: str) -> "Message":
+        """Make the message that this one is when it is stored under an id."""
+        return Message(self.role, self.content, self.calls, self.answers, stored_id)
+
 
 @frozen
 class PendingCall:

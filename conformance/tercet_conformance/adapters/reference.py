@@ -116,7 +116,7 @@ class ReferenceSession:
 
     def append(self, messages: Sequence[Message]) -> Sequence[str]:
         """Store messages, each under an id of its own."""
-        stored = [evolve(message, id=self.new_id(number)) for number, message in enumerate(messages)]
+        stored = [message.stored_under(self.new_id(number)) for number, message in enumerate(messages)]
         self.thread = self.thread.append(*stored)
         return [message.id or "" for message in stored]
 
@@ -141,7 +141,7 @@ class ReferenceSession:
             self.thread = self.thread.fail(self.spent)
             raise
         answer_id = self.new_id()
-        self.thread = self.thread.commit(plan, evolve(answer, id=answer_id), self.spent)
+        self.thread = self.thread.commit(plan, answer.stored_under(answer_id), self.spent)
         return StepEnd("committed", answer_id)
 
     def attempt(
