@@ -7,6 +7,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
+from tercet_conformance.driver import field_names
 from tercet_conformance.garbage import Broken, described, shortened
 from tercet_conformance.names import WORDS, near
 
@@ -29,8 +30,7 @@ def line_of(envelope: Mapping[str, object]) -> bytes:
 
 def fields_of(value: object) -> dict[str, object]:
     """Turn a value into the fields that stand in an envelope beside its name."""
-    fields: dict[str, object] = msgspec.to_builtins(value)
-    return fields
+    return {name: getattr(value, name) for name in field_names(value)}
 
 
 def object_of(line: bytes) -> dict[str, Any]:
