@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from processes import is_running
-from tercet_conformance import cli, loading
+from tercet_conformance import cli, loading, suite
 from tercet_conformance.check import Plan, check
-from tercet_conformance.driver import run
+from tercet_conformance.driver import Run, run
 from tercet_conformance.gallery import BY_NAME, ENTRIES, Entry
 from tercet_conformance.limits import Limits
-from tercet_conformance.search import BUDGETS, Budget, generated_scenarios
-from tercet_conformance.verdicts import Report
+from tercet_conformance.search import BUDGETS, Budget
+from tercet_conformance.verdicts import Report, Verdict
 from tercet_conformance.wire import schema
 from tercet_conformance.wire.lines import object_of
 from tercet_conformance.wire.process import Process
@@ -36,6 +37,18 @@ SCHEMA = SPEC / "tercet_spec" / "schemas" / "wire.json"
 CONVERSATION = "limit 3 keep 1: u a(x) t(x) u step"
 SERVE = "from tercet_conformance.gallery import BY_NAME; from tercet_conformance.wire.server import serve; "
 DRIVEN = [entry for entry in ENTRIES if entry.kind in ("wrong", "right", "null", "guard")]
+SHELF = """
+import sys
+from tercet_conformance.gallery import BY_NAME
+from tercet_conformance.wire.server import Line, Server
+class UntilAnEmptyLine(Line):
+    def read(self):
+        return super().read() if self.reading.peek(1)[:1] == b"{" else None
+line = UntilAnEmptyLine(sys.stdin.buffer, sys.stdout.buffer)
+while name := line.reading.readline().decode().strip():
+    Server(BY_NAME[name].make(), line).serve()
+    line.reading.readline()
+"""
 
 
 def served(name: str) -> Remote:
@@ -163,24 +176,66 @@ def test_a_line_may_be_written_so(line: bytes, text: str) -> None:
     assert object_of(line)["raised"] == text
 
 
+class Shelf(Process):
+    """All that is driven in one process, an entry until an empty line, then the next: Python is slow to start."""
+
+    def begin(self, command: Sequence[str]) -> Process:
+        self.write(f"{command[-1]}\n".encode())
+        return self
+
+    def end(self) -> None:
+        self.write(b"\n")
+
+    def finish(self) -> None:
+        """Go on: the next entry comes."""
+
+
+@pytest.fixture(scope="module")
+def shelf() -> Iterator[Shelf]:
+    process = Shelf([sys.executable, "-c", SHELF])
+    yield process
+    Process.finish(process)
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+    """All that a check runs."""
+    noted: list[Run] = []
+
+    def noted_run(*asked: Any) -> Run:
+        noted.append(run(*asked))
+        return noted[-1]
+
+    monkeypatch.setattr(suite, "run", noted_run)
+    return noted
+
+
+@pytest.mark.parametrize("entry", DRIVEN, ids=lambda entry: entry.name)
+def test_over_a_pipe_a_check_sees_and_says_what_it_does_in_process(
+    entry: Entry, shelf: Shelf, runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tercet_conformance.wire.remote.Process", shelf.begin)
+    monkeypatch.setitem(BUDGETS, "quick", Budget(10, 1, 1))
+    plan = Plan("quick", seed=3, only=frozenset({entry.rule} if entry.rule else ()), shrinks=1)
+    here = check(entry.make(), plan)
+    seen = list(runs)
+    runs.clear()
+    assert judged(check(Remote([entry.name]), plan)) == judged(here)
+    assert runs == seen != []
+    if entry.rule:
+        (verdict,) = here.verdicts
+        assert verdict.verdict is Verdict.FAIL
+        assert verdict.counterexamples
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BUDGETS, "quick", Budget(30, 2, 2))
 
 
-@pytest.mark.parametrize("entry", DRIVEN, ids=lambda entry: entry.name)
-def test_over_a_pipe_what_is_seen_is_what_is_seen_in_process(entry: Entry) -> None:
-    remote, here = served(entry.name), entry.make()
-    description = here.describe()
-    assert remote.describe() == description
-    for scenario in generated_scenarios(description.capabilities, 20, 3):
-        assert run(remote, description, scenario) == run(here, description, scenario)
-    remote.close()
-
-
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", ["cuts-anywhere", "never-stored", "lazy", "sends-nothing", "reference-in-utf8-bytes"])
-def test_and_so_are_the_verdicts_and_the_counterexamples(name: str) -> None:
+def test_and_so_does_one_of_every_rule_in_a_process_of_its_own(name: str) -> None:
     plan = Plan("quick", seed=3, saved=False, shrinks=2)
     assert judged(check(served(name), plan)) == judged(check(BY_NAME[name].make(), plan))
 
