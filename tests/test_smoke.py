@@ -1,20 +1,23 @@
 """Smoke walks what is declared, and says in words what keeps the suite from driving an adapter."""
 
 import pytest
+from attrs import evolve
 
 from tercet_conformance import cli, smoke
 from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.gallery import BY_NAME
+from tercet_conformance.interface import Host, Session
 from tercet_conformance.limits import Limits
 from tercet_conformance.smoke import STAGES, walk
 from tercet_spec.notation import parse, scenario_of
 from tercet_spec.scenarios import OPERATIONS
+from tercet_spec.vocabulary import Configuration
 
 
 def test_the_reference_can_be_driven(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["smoke"]) == 0
     out = capsys.readouterr().out
-    assert out.count("  ok  ") == len(STAGES) + 1
+    assert out.count("  ok  ") == len(STAGES) + 2
     assert out.endswith("it can be driven; which rules it keeps: tercet check reference\n")
 
 
@@ -35,8 +38,10 @@ def test_what_is_not_declared_is_skipped(name: str) -> None:
     assert [stage for stage in stages if stage.problem or stage.broken] == []
     assert {stage.skipped for stage in stages} == {"not declared", ""}
     assert not stages[0].skipped
-    (refusing,) = [stage for stage in stages if stage.name == "refuses what must be refused"]
-    assert bool(refusing.skipped) == ("refuses" not in BY_NAME[name].make().describe().capabilities)
+    refusing = [stage for stage in stages if stage.name.startswith("refuses ")]
+    assert len(refusing) == 3
+    for stage in refusing:
+        assert bool(stage.skipped) == ("refuses" not in BY_NAME[name].make().describe().capabilities)
 
 
 def test_a_rule_that_breaks_is_named_and_is_no_problem() -> None:
@@ -54,6 +59,23 @@ def test_what_went_wrong_is_said_with_the_line_that_shows_it(
     assert "wrong stores messages, calls and results operation 1 (append): raised KeyError" in out
     assert "again: tercet replay 'limit 100 keep 1: u a(x,y) t(x) t(y) a' raises-at-append" in out
     assert "mend the first one first" in out
+
+
+class LooksItsTriggerUp(Reference):
+    """Has no trigger of another kind, and says so as any lookup does; takes a limit of nothing for the least one."""
+
+    def open(self, configuration: Configuration, host: Host) -> Session:
+        limit = {"messages": 1, "tokens": 1}[configuration.trigger.kind]
+        trigger = evolve(configuration.trigger, limit=max(configuration.trigger.limit, limit))
+        return super().open(evolve(configuration, trigger=trigger), host)
+
+
+def test_a_trigger_that_may_not_be_is_to_be_refused() -> None:
+    stages = {stage.name: stage for stage in walk(LooksItsTriggerUp())}
+    assert stages["refuses a limit of nothing"].broken == ("config.trigger",)
+    (wrong,) = [stage for stage in stages.values() if stage.problem]
+    assert wrong.name == "refuses a trigger of neither messages nor tokens"
+    assert "KeyError: 'words'" in wrong.problem
 
 
 class EndsBadly(Reference):

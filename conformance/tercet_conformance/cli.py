@@ -566,7 +566,7 @@ def smoke_command(context: click.Context, implementation: str, debug: bool) -> i
     with own_streams(), progress_bar() as advance:
         for each in walk(found.implementation):
             stages.append(each)
-            advance(each.name, len(stages), len(STAGES) + 1)
+            advance(each.name, len(stages), len(STAGES) + 2)
     print_walk(stages, found.name, output())
     return EXIT_FAULT if any(each.problem for each in stages) else EXIT_KEPT
 

@@ -12,8 +12,9 @@ from tercet_conformance.requirements import needs
 from tercet_conformance.suite import Suite, applicable, ended
 from tercet_spec.notation import parse, scenario_of
 from tercet_spec.rules import RULES
+from tercet_spec.rules.config import bad_trigger, too_few_kept
 from tercet_spec.scenarios import Scenario
-from tercet_spec.vocabulary import Capability
+from tercet_spec.vocabulary import Capability, Configuration, Trigger
 
 STAGES: tuple[tuple[str, str], ...] = (
     ("begins a thread, and takes a step", "limit 100 keep 1: step"),
@@ -34,12 +35,15 @@ STAGES: tuple[tuple[str, str], ...] = (
     ("stores a call without an id", "limit 100 keep 1: u a(-) t(-)"),
     ("counts tokens", "limit 40 tokens keep 2: u:80 a:40 u:60"),
     ("is configured anew", "limit 4 keep 2: u a u step configure[limit 9 keep 3] u a u"),
-    ("refuses what must be refused", "limit 4 keep 0:"),
+    ("refuses to keep nothing", "limit 4 keep 0:"),
+    ("refuses a limit of nothing", "limit 0 keep 2:"),
     ("keeps a turn", "limit 4 keep 2: turn u a u a u step kept u"),
     ("blocks a turn", "limit 4 keep 2: u turn a u a u step blocked u"),
     ("goes back to a checkpoint", "limit 4 keep 2: u a checkpoint[x] u a u step restore[x] u"),
     ("is told that its history was edited", "limit 4 keep 2: u a u a u step remove[2] u"),
 )
+UNWRITTEN = ("refuses a trigger of neither messages nor tokens", Scenario(Configuration(Trigger("words", 4), 2)))
+"""A stage that notation cannot write."""
 
 
 @frozen
@@ -53,11 +57,14 @@ class Stage:
     skipped: Literal["", "not declared", "not asked"] = ""
 
 
-def lines(capabilities: frozenset[Capability]) -> Iterator[tuple[str, str]]:
+def scenarios(capabilities: frozenset[Capability]) -> Iterator[tuple[str, str, Scenario]]:
     """Give the stages; where messages are not counted, their limits are of tokens, of which each message has one."""
     for name, line in STAGES:
         counts_messages = "message-trigger" in capabilities or " tokens " in line
-        yield name, line if counts_messages else line.replace(" keep", " tokens keep", 1)
+        written = line if counts_messages else line.replace(" keep", " tokens keep", 1)
+        yield name, written, scenario_of(parse(written))
+    name, scenario = UNWRITTEN
+    yield name, "", scenario
 
 
 def walk(implementation: Implementation) -> Iterator[Stage]:
@@ -65,11 +72,9 @@ def walk(implementation: Implementation) -> Iterator[Stage]:
     with Limits() as limits:
         description = description_of(implementation, limits)
         suite = Suite(implementation, description, applicable(RULES, description), limits)
-        for name, line in lines(description.capabilities):
-            scenario = scenario_of(parse(line))
-            is_declared = needs(scenario) <= description.capabilities
-            if scenario.configuration.keep_recent == 0:
-                is_declared &= "refuses" in description.capabilities
+        for name, line, scenario in scenarios(description.capabilities):
+            is_wrong = too_few_kept(scenario.configuration) or bad_trigger(scenario.configuration)
+            is_declared = (frozenset({"refuses"}) if is_wrong else needs(scenario)) <= description.capabilities
             yield stage(suite, name, line, scenario) if is_declared else Stage(name, line, skipped="not declared")
         wrong = ended(implementation, limits)
         yield Stage("ends when all is done", "", wrong.problem if wrong else "")
