@@ -228,10 +228,13 @@ def run_within(limits: Limits, implementation: Implementation, description: Desc
 
 def copied(value: Any) -> Any:
     """Copy a value of the vocabulary wholly: an implementation that changes what it is given changes a copy."""
-    if type(value) is tuple:
+    kind = type(value)
+    if kind is str or not value:
+        return value
+    if kind is tuple:
         return tuple(map(copied, value))
     names = field_names(value)
-    return type(value)(*[copied(getattr(value, name)) for name in names]) if names else value
+    return kind(*[copied(getattr(value, name)) for name in names]) if names else value
 
 
 FIELDS: dict[type, tuple[str, ...]] = {}
