@@ -48,6 +48,11 @@ def kind_of(value: object) -> str:
     return "None" if value is None else type(value).__name__
 
 
+def is_text(value: object) -> bool:
+    """Tell whether a value is a text."""
+    return isinstance(value, str)
+
+
 def is_id(value: object) -> bool:
     """Tell whether a value is an id, or a missing one."""
     return value is None or isinstance(value, str)
@@ -70,11 +75,11 @@ def message_problem(message: object) -> str | None:
         longest = f"{len(message.content)} characters; the longest that is read has {LONGEST}"
         return f"a message with a content of {longest}"
     calls, answers = message.calls, message.answers
-    if not isinstance(calls, tuple) or not all(isinstance(call, ToolCall) for call in calls):
+    if not isinstance(calls, tuple) or (calls and not all(isinstance(call, ToolCall) for call in calls)):
         return f"a message with calls {described(calls)}; they are a tuple of ToolCall"
-    if not all(map(is_sound, calls)):
+    if calls and not all(map(is_sound, calls)):
         return f"a message with calls {described(calls)}; name and arguments are texts, an id a text or None"
-    if not (isinstance(answers, tuple) and all(map(is_id, answers)) and is_id(message.id)):
+    if not isinstance(answers, tuple) or (answers and not all(map(is_id, answers))) or not is_id(message.id):
         return f"a message with answers {described(answers)} and id {message.id!r}; ids are texts or None"
     return None
 
@@ -126,7 +131,7 @@ def as_checkpoint(checkpoint: object) -> str:
 
 def as_texts(texts: object, what: str) -> tuple[str, ...]:
     """Take a sequence of texts; raises Garbage."""
-    if not is_sequence(texts) or not all(isinstance(text, str) for text in texts):
+    if not is_sequence(texts) or not all(map(is_text, texts)):
         raise Garbage(f"{what} {described(texts)}; they are a sequence of texts")
     return tuple(texts)
 
@@ -138,7 +143,7 @@ def as_problems(problems: object) -> tuple[str, ...]:
 
 def as_ids(ids: object, count: int) -> tuple[str, ...]:
     """Take the stored ids that append returned; raises Garbage."""
-    if not is_sequence(ids) or not all(isinstance(stored_id, str) for stored_id in ids):
+    if not is_sequence(ids) or not all(map(is_text, ids)):
         raise Garbage(f"append returned {described(ids)}; it returns the stored ids, each a text, in a sequence")
     if len(ids) != count:
         raise Garbage(f"append returned {len(ids)} stored ids for {count} messages")
