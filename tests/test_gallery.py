@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 from attrs import frozen
 
+from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.gallery import BY_NAME, ENTRIES, Entry
 from tercet_conformance.interface import Implementation
 from tercet_conformance.search import generated_scenarios, saved_scenarios
@@ -14,8 +15,8 @@ from tercet_conformance.suite import JUDGING, Suite, applicable
 from tercet_conformance.verdicts import Verdict, unbroken
 from tercet_spec.judgement import Finding, Situation
 from tercet_spec.rules import BY_ID, RULES, Level
-from tercet_spec.scenarios import Scenario
-from tercet_spec.vocabulary import Capability
+from tercet_spec.scenarios import Append, Configure, Reply, Scenario, Step, content_text
+from tercet_spec.vocabulary import Capability, Configuration, Message, TokenCounter, Trigger
 
 WRONG = [entry for entry in ENTRIES if entry.kind == "wrong"]
 NULL = [entry for entry in ENTRIES if entry.kind == "null"]
@@ -109,6 +110,23 @@ def test_it_is_caught_with_another_seed(entry: Entry) -> None:
 def test_a_fault_breaks_its_own_rule_alone(rule: str) -> None:
     alone = [entry.name for entry in WRONG if entry.rule == rule and not seen(entry).others]
     assert bool(alone) != (rule in NEVER_ALONE), NEVER_ALONE.get(rule, alone)
+
+
+def test_white_space_that_may_be_left_out_may_be_left_uncounted() -> None:
+    counter = TokenCounter(1, 6)
+    quiet = Configuration(Trigger("tokens", 88), 1, 32, counter)
+    scenario = Scenario(
+        Configuration(Trigger("tokens", 23), 1, 40, counter),
+        (
+            *(Append((Message("user", content_text(1, 145)),)), Step(), Configure(quiet), Step()),
+            *(Append((Message("user", content_text(3, 343)),)), Step(replies=(Reply(130, "so. \n\n"),)), Step()),
+        ),
+    )
+    for name in ("without-outer-space", "without-space-before", "reference"):
+        implementation = BY_NAME[name].make() if name in BY_NAME else Reference()
+        ran, judgement = suite_of(implementation).judge(scenario)
+        assert ran.diagnosis is None
+        assert judgement.findings == ()
 
 
 @pytest.mark.parametrize("entry", RIGHT, ids=lambda entry: entry.name)

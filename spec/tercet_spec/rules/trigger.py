@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from attrs import evolve
 
+from tercet_spec.characters import trimmings
 from tercet_spec.moments import Moment, Step
 from tercet_spec.requests import measure, summary_message
 from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation
@@ -43,6 +44,17 @@ def miscounts(step: Step) -> Iterator[int]:
     yield measure(request, configuration, evolve(description, character=other_character(step)))
     for counter in (TokenCounter(), evolve(configuration.token_counter, base=0)):
         yield measure(request, evolve(configuration, token_counter=counter), description)
+
+
+def open_sizes(step: Step) -> Iterator[int]:
+    """The sizes of the request with and without the outer white space of its summary, which is left open."""
+
+    def size(text: str) -> int:
+        return measure((summary_message(text, step.description),), step.configuration, step.description)
+
+    if step.stands:
+        stored = step.stands.text
+        yield from (step.size - size(stored) + size(text) for text in trimmings(stored))
 
 
 def other_character(step: Step) -> Character:
@@ -86,7 +98,7 @@ def decision(rule: str) -> Callable[[Step, Moment | None], Iterator[Violation]]:
     """Make the relation of one of the rules that say whether the compressor is called."""
 
     def relation(step: Step, _: Moment | None) -> Iterator[Violation]:
-        if not decided(step) or (is_past(step) and not step.usable):
+        if not decided(step) or (is_past(step) and not step.usable) or crosses(step, open_sizes(step)):
             return
         unit = step.configuration.trigger.kind
         size = f"the request as sent has {step.size} {unit}, the limit is {step.limit}"
