@@ -25,7 +25,7 @@ from tercet_conformance.limits import Limits
 from tercet_conformance.search import BUDGETS, Budget
 from tercet_conformance.verdicts import Report, Verdict
 from tercet_conformance.wire import schema
-from tercet_conformance.wire.lines import object_of
+from tercet_conformance.wire.lines import object_of, read_fast, read_strictly
 from tercet_conformance.wire.process import Process
 from tercet_conformance.wire.remote import Remote
 from tercet_spec import wire
@@ -135,6 +135,23 @@ def test_all_that_is_said_is_as_the_schema_says(said: list[str]) -> None:
 def test_the_schema_refuses_what_the_suite_refuses(line: str) -> None:
     validator = Draft202012Validator({**schema.schema(), "anyOf": [{"$ref": "#/$defs/FromProcess"}]})
     assert not validator.is_valid(json.loads(line))
+
+
+NUMBERS = ["9007199254740992", "9007199254740993", "[1,-9007199254740993]", "1e400", "1E2", "-0", "1.0"]
+VALUES = [*NUMBERS, "NaN", "12", "null", '"\\ud83d"', '"é"', '"1234567890123456"', '{"b":1,"b":2}', '{"b":1,"c":2}']
+SPACES = ["", " "]
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(SPACES), st.sampled_from(VALUES)), max_size=3))
+def test_what_is_read_fast_is_what_is_read_strictly(fields: list[tuple[str, str, str]]) -> None:
+    line = "{" + ",".join(f'"{name}":{space}{value}' for name, space, value in fields) + "}\n"
+    found = read_fast(line.encode())
+    assert found is None or repr(found) == repr(read_strictly(line.encode()))
+
+
+@pytest.mark.parametrize("value", ["12", "[]", '"é"', '{"b":1,"c":null}'])
+def test_a_line_as_it_is_written_here_is_read_fast(value: str) -> None:
+    assert read_fast(f'{{"a":{value}}}\n'.encode()) == {"a": json.loads(value)}
 
 
 MESSAGES = st.lists(st.sampled_from([Message("user", text) for text in "abc"]), max_size=6).map(tuple)
