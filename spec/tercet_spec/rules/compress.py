@@ -17,7 +17,7 @@ def span(step: Step, _: Moment | None) -> Iterator[Violation]:
             yield Violation(
                 "the compressor is given the tail's messages before the cut, each once and in order"
                 + (f": {numbers(spans[0])}" if spans[0] else ""),
-                f"it was given {numbers(given)}",
+                f"it was given {numbers(given)}{hint(firing, step)}",
                 first_difference(given, spans[0]),
             )
         elif changed := frozenset[int]().union(*(exchange.given.changed for exchange in firing)):
@@ -63,6 +63,14 @@ def alien_part(step: Step, role: str, content: str, kind: str) -> str | None:
 def numbers(positions: Sequence[int]) -> str:
     """Write positions as a reader counts messages, from 1."""
     return "messages " + ", ".join(str(position + 1) for position in positions) if positions else "none"
+
+
+def hint(firing: Sequence[Exchange], step: Step) -> str:
+    """Say what to declare where all that was given is of other words: prose made from what has no marker, it may be."""
+    others = [part for exchange in firing for part in exchange.given.others if part.kind == "other"]
+    is_prose = bool(others) and not joined(firing)
+    declared = "exact-input" in step.description.capabilities
+    return "; where prose is meant, exact-input is not declared" if declared and is_prose else ""
 
 
 def first_difference(seen: Sequence[int], expected: Sequence[int]) -> int | None:

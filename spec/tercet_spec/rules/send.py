@@ -40,7 +40,10 @@ def placement(step: Step, _: Moment | None) -> Iterator[Violation]:
             )
         elif not part.unchanged:
             yield Violation(
-                "the summary message is the text between what was declared", part.message.content[:60], attempt=number
+                "the summary message is the text between what the description declares as before and after:"
+                f" {step.description.before[:40]!r} and {step.description.after[:40]!r}",
+                part.message.content[:60],
+                attempt=number,
             )
 
 
