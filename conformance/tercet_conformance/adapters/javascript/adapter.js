@@ -18,18 +18,22 @@ const LINE_FEED = 10;
 let unread = Buffer.alloc(0);
 let asked = 0;
 
-/** Read some bytes; none at the end of the input. A pipe that is empty for now may say so instead of waiting. */
-function readBytes() {
-  const bytes = Buffer.alloc(65536);
+/** Read or write some bytes; none at the end. A pipe that is not ready may say so instead of waiting. */
+function patiently(act) {
   for (;;) {
     try {
-      return bytes.subarray(0, fs.readSync(0, bytes));
+      return act();
     } catch (error) {
-      if (error.code === "EOF") return bytes.subarray(0, 0);
+      if (error.code === "EOF") return 0;
       if (error.code !== "EAGAIN") throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     }
   }
+}
+
+function readBytes() {
+  const bytes = Buffer.alloc(65536);
+  return bytes.subarray(0, patiently(() => fs.readSync(0, bytes)));
 }
 
 /** Read an object; null at the end of the input. Whole lines are decoded: a character may be divided between reads. */
@@ -45,7 +49,8 @@ function read() {
 }
 
 function write(envelope) {
-  fs.writeFileSync(1, `${JSON.stringify(envelope)}\n`);
+  const line = Buffer.from(`${JSON.stringify(envelope)}\n`);
+  for (let sent = 0; sent < line.length; ) sent += patiently(() => fs.writeSync(1, line, sent));
 }
 
 /** A thread and what was said of it on the wire. The thread's host is the suite: it is asked, and answers. */
@@ -150,5 +155,5 @@ function serve(name, ThreadClass) {
   }
 }
 
-module.exports = { serve };
+module.exports = { read, serve, write };
 if (require.main === module) serve("summarizer in JavaScript", Thread);

@@ -5,8 +5,8 @@
  * within any of its callbacks.
  */
 
-import { readSync, writeSync } from "node:fs";
 import { Console } from "node:console";
+import { read, write } from "./adapter.js";
 
 const VERSION = 1;
 
@@ -25,52 +25,14 @@ export class Refused extends Error {}
 /** The library's messages cannot say this. */
 export class Unsupported extends Error {}
 
-/** Lines on two file descriptors. */
-class Lines {
-  chunks = [];
-  ask = 0;
+let asked = 0;
 
-  /** Read an object; null at the end of the input. */
-  read() {
-    const chunk = Buffer.alloc(65536);
-    for (;;) {
-      const end = this.chunks.length ? this.chunks.at(-1).indexOf(10) : -1;
-      if (end >= 0) {
-        const last = this.chunks.pop();
-        const line = Buffer.concat([...this.chunks, last.subarray(0, end)]);
-        this.chunks = end + 1 < last.length ? [last.subarray(end + 1)] : [];
-        return JSON.parse(line.toString("utf8"));
-      }
-      const length = patiently(() => readSync(0, chunk));
-      if (length === 0) return null;
-      this.chunks.push(Buffer.from(chunk.subarray(0, length)));
-    }
-  }
-
-  write(object) {
-    const line = Buffer.from(`${JSON.stringify(object)}\n`);
-    for (let sent = 0; sent < line.length; ) sent += patiently(() => writeSync(1, line, sent));
-  }
-
-  question(asked) {
-    this.write({ ask: ++this.ask, ...asked });
-    const { answered, failed } = this.read() ?? process.exit(0);
-    if (failed) throw new Failed(failed.failure);
-    return answered;
-  }
-}
-
-/** Read or write where the descriptor may not be ready, or its input at its end. */
-function patiently(act) {
-  for (;;) {
-    try {
-      return act();
-    } catch (error) {
-      if (error.code === "EOF") return 0;
-      if (error.code !== "EAGAIN") throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-    }
-  }
+/** Ask the suite, and wait for its answer; throws Failed. */
+function ask(question) {
+  write({ ask: ++asked, ...question });
+  const { answered, failed } = read() ?? process.exit(0);
+  if (failed) throw new Failed(failed.failure);
+  return answered;
 }
 
 /** A list of messages of which only the changes are said. */
@@ -89,21 +51,20 @@ class Told {
 
 /** The suite, to a thread: it plays the compressor and the model. */
 class Host {
-  constructor(lines, session) {
-    this.lines = lines;
+  constructor(session) {
     this.session = session;
     this.request = new Told();
   }
 
   /** Answer as the compressor with a text; throws Failed. */
   summarize(given) {
-    return this.lines.question({ session: this.session, question: "summarize", given }).text;
+    return ask({ session: this.session, question: "summarize", given }).text;
   }
 
   /** Answer as the model with a message; throws Failed. */
   answer(request) {
     const told = this.request.splice(request);
-    return this.lines.question({ session: this.session, question: "answer", request: told }).message;
+    return ask({ session: this.session, question: "answer", request: told }).message;
   }
 }
 
@@ -119,13 +80,12 @@ function failureOf(error) {
  */
 export async function serve(introduction, begin) {
   globalThis.console = new Console(process.stderr);
-  const lines = new Lines();
   const threads = new Map();
 
   async function returned(call) {
     if (call.call === "hello") return { wire: VERSION, ...introduction };
     if (call.call === "open") {
-      const thread = await begin(call.configuration, new Host(lines, call.session));
+      const thread = await begin(call.configuration, new Host(call.session));
       threads.set(call.session, { thread, told: new Told() });
       return {};
     }
@@ -175,6 +135,6 @@ export async function serve(introduction, begin) {
     }
   }
 
-  for (let call; (call = lines.read()) !== null; ) lines.write({ id: call.id, ...(await answer(call)) });
+  for (let call; (call = read()) !== null; ) write({ id: call.id, ...(await answer(call)) });
   process.exit(0);
 }
