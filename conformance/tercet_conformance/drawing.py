@@ -8,11 +8,13 @@
 
 from attrs import frozen
 
+from tercet_spec.course import name_of
 from tercet_spec.judgement import Finding
 from tercet_spec.moments import Change, Configured, Step
 from tercet_spec.notation import format_message, written_of
 from tercet_spec.pairs import Call, Pairs, Result, pair
 from tercet_spec.requests import opening
+from tercet_spec.runs import AgentRun
 from tercet_spec.vocabulary import Message
 
 Shape = tuple[str, ...]
@@ -47,9 +49,9 @@ def covered_until(finding: Finding) -> int | None:
 
 
 def draw(finding: Finding) -> Drawing | None:
-    """Draw the step that a finding is about; ``None`` for a configuration."""
+    """Draw the step that a finding is about; ``None`` for a configuration, and for a run of an agent's loop."""
     moment = finding.moment
-    if isinstance(moment, Configured):
+    if isinstance(moment, Configured | AgentRun):
         return None
     cut = covered_until(finding)
     first = opening(moment.history)
@@ -86,6 +88,8 @@ def shape(finding: Finding) -> Shape:
     moment = finding.moment
     if isinstance(moment, Configured):
         return (finding.rule.id, finding.violation.expected)
+    if isinstance(moment, AgentRun):
+        return (finding.rule.id, finding.violation.expected, *map(name_of, moment.events))
     cut = covered_until(finding)
     pairs = pair(moment.history)
     names: dict[Call, str] = {}

@@ -25,8 +25,13 @@ def tokens(text: str, character: Character) -> int:
 
 def bounded(text: str, max_tokens: int, character: Character) -> str:
     """Return the longest beginning of whole characters that has at most ``max_tokens`` tokens, empty where none has."""
+    return beginning(text, CHARACTERS_PER_TOKEN * max_tokens, character)
+
+
+def beginning(text: str, most: int, character: Character) -> str:
+    """Return the longest beginning of whole characters that has at most so many characters, empty where none has."""
     beginnings = (text[:end] for end in range(len(text), -1, -1))
-    return next((beginning for beginning in beginnings if tokens(beginning, character) <= max_tokens), "")
+    return next((each for each in beginnings if length(each, character) <= most), "")
 
 
 def is_blank(text: str) -> bool:

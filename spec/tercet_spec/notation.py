@@ -22,6 +22,8 @@ from tercet_spec.scenarios import (
     PlacedNote,
     Reply,
     Restore,
+    Resume,
+    RunAgent,
     Scenario,
     Step,
     call_arguments,
@@ -555,6 +557,8 @@ def sketch_of(scenario: Scenario) -> Line:
                 )
                 placed = tuple(Noted(written_of(note.message), note.back) for note in notes)
                 items.append(Stepped(replies, script, placed, pending))
+            case RunAgent() | Resume():
+                pass  # notation has no words for hooks
             case _:
                 items.append(operation)
     if items and items[-1] == Stepped() and (len(items) == 1 or isinstance(items[-2], Written | Configured)):
