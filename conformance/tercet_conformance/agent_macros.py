@@ -222,6 +222,36 @@ def run(draft: AgentDraft, steps: int, calls: int, wrong: int, fails: int, times
     draft.scripts = {}
 
 
+def tool_turn(draft: AgentDraft, place: int, kind: int, more: int, calls: int, times: int) -> None:
+    """Let a middleware wrap tool calls, and the agent run with some."""
+    wrap_tool(draft, place, kind, more)
+    run(draft, 1 + more % 2, calls, 0, 0, times)
+
+
+def filtered_turn(draft: AgentDraft, place: int, more: int, calls: int) -> None:
+    """Let a middleware filter the tools that are offered, and the model call them all the same."""
+    wrap_model(draft, place, 4, more)
+    run(draft, 1, calls, 0, 0, 0)
+
+
+def question(draft: AgentDraft, place: int, more: int, times: int) -> None:
+    """Let a middleware ask a question, and the run go on with the reply."""
+    wrap_model(draft, place, 10, more)
+    run(draft, times % 2, 0, 0, 0, times)
+
+
+def output_turn(draft: AgentDraft, place: int, kind: int, calls: int) -> None:
+    """Let a middleware see the output of a run that may have called tools."""
+    see_output(draft, place, kind)
+    run(draft, calls % 2, calls, 0, 0, 0)
+
+
+def sections_turn(draft: AgentDraft, place: int, length: int, own: int, together: int, fails: int) -> None:
+    """Let middleware give prompt sections in a run of two model steps, if tools are called."""
+    give_sections(draft, place, length, own, together, fails)
+    run(draft, 1, length % 6, 0, 0, 0)
+
+
 @frozen
 class AgentMacro:
     """A move: its parameters, each a range of whole numbers, and what it does with them."""
@@ -232,24 +262,34 @@ class AgentMacro:
 
     def play(self, draft: AgentDraft, random: Random) -> None:
         """Play it with numbers drawn from a seeded generator."""
-        self.perform(draft, **{name: random.randint(*limits) for name, limits in self.parameters.items()})
+        self.play_with(draft, {name: random.randint(*limits) for name, limits in self.parameters.items()})
+
+    def play_with(self, draft: AgentDraft, numbers: Mapping[str, int]) -> None:
+        """Perform it."""
+        self.perform(draft, **numbers)
 
 
+SECTIONS = {"place": (0, 3), "length": (0, 9), "own": (0, 4), "together": (0, 5), "fails": (0, 7)}
 AROUND = (
     AgentMacro("wrap_model", {"place": (0, 3), "kind": (0, 15), "more": (0, 3)}, wrap_model),
     AgentMacro("wrap_tool", {"place": (0, 3), "kind": (0, 11), "more": (0, 3)}, wrap_tool),
     AgentMacro("see_input", {"place": (0, 3), "kind": (0, 7)}, see_input),
     AgentMacro("see_output", {"place": (0, 3), "kind": (0, 4)}, see_output),
-    AgentMacro(
-        "give_sections",
-        {"place": (0, 3), "length": (0, 9), "own": (0, 4), "together": (0, 5), "fails": (0, 7)},
-        give_sections,
-    ),
+    AgentMacro("give_sections", SECTIONS, give_sections),
     AgentMacro("set_prompt", {"kind": (0, 2)}, set_prompt),
     AgentMacro("summarize", {"place": (0, 3), "limit": (4, 7)}, summarize),
 )
 RUN = AgentMacro("run", {"steps": (0, 3), "calls": (0, 5), "wrong": (0, 8), "fails": (0, 14), "times": (0, 5)}, run)
-AGENT_MACROS = (*AROUND, RUN)
+WHOLE = (
+    AgentMacro(
+        "tool_turn", {"place": (0, 3), "kind": (0, 11), "more": (0, 3), "calls": (0, 5), "times": (0, 5)}, tool_turn
+    ),
+    AgentMacro("filtered_turn", {"place": (0, 3), "more": (0, 3), "calls": (0, 5)}, filtered_turn),
+    AgentMacro("output_turn", {"place": (0, 3), "kind": (0, 4), "calls": (0, 5)}, output_turn),
+    AgentMacro("sections_turn", SECTIONS, sections_turn),
+    AgentMacro("question", {"place": (0, 3), "more": (0, 3), "times": (0, 5)}, question),
+)
+AGENT_MACROS = (*AROUND, *WHOLE, RUN)
 
 
 def agent_burst(capabilities: frozenset[Capability], seed: int) -> Scenario:
@@ -259,5 +299,5 @@ def agent_burst(capabilities: frozenset[Capability], seed: int) -> Scenario:
     for _ in range(random.randint(1, 3)):
         for _ in range(random.randint(1, 4)):
             random.choice(AROUND).play(draft, random)
-        RUN.play(draft, random)
+        random.choice((*WHOLE, *[RUN] * 6)).play(draft, random)
     return draft.scenario()

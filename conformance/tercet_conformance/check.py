@@ -11,7 +11,7 @@ from tercet_conformance.driver import Diagnosis, Run
 from tercet_conformance.interface import Implementation
 from tercet_conformance.limits import MOST_BROKEN, MOST_HANGS, SECONDS, GivenUp, Limits
 from tercet_conformance.loading import description_of
-from tercet_conformance.machine import explore
+from tercet_conformance.machine import explore, explore_loops
 from tercet_conformance.macros import burst
 from tercet_conformance.repeating import difference, unsteady
 from tercet_conformance.search import (
@@ -21,6 +21,7 @@ from tercet_conformance.search import (
     Sightings,
     best,
     fold,
+    generated_loops,
     generated_scenarios,
     saved_scenarios,
     search,
@@ -195,6 +196,8 @@ def look(suite: Suite, sightings: Sightings, plan: Plan, progress: Progress) -> 
     probe(suite, sightings, plan.seed)
     generated = generated_scenarios(suite.capabilities, budget.bursts, plan.seed)
     search(suite, generated, sightings, counter(progress, "generated scenarios", budget.bursts))
+    loops = generated_loops(suite.capabilities, budget.loops, plan.seed)
+    search(suite, loops, sightings, counter(progress, "generated loops", budget.loops))
     count = counter(progress, "the state machine", budget.examples)
 
     def take(scenario: Scenario) -> None:
@@ -202,6 +205,7 @@ def look(suite: Suite, sightings: Sightings, plan: Plan, progress: Progress) -> 
         count()
 
     explore(suite.capabilities, take, budget.examples, plan.seed)
+    explore_loops(suite.capabilities, take, budget.examples, plan.seed)
 
 
 def probe(suite: Suite, sightings: Sightings, seed: int) -> None:

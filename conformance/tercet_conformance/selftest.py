@@ -15,8 +15,8 @@ from attrs import frozen
 
 from tercet_conformance.check import Plan, check
 from tercet_conformance.gallery import BY_NAME, ENTRIES, Entry
-from tercet_conformance.machine import explore
-from tercet_conformance.search import BUDGETS, BudgetName, generated_scenarios, saved_scenarios
+from tercet_conformance.machine import explore, explore_loops
+from tercet_conformance.search import BUDGETS, BudgetName, generated_loops, generated_scenarios, saved_scenarios
 from tercet_conformance.shrinking import shrink
 from tercet_conformance.suite import Suite, applicable
 from tercet_conformance.verdicts import Verdict
@@ -124,7 +124,14 @@ def scenarios_of(task: Task, capabilities: frozenset[Capability]) -> Iterator[Sc
     """Give the scenarios of a check, saved ones first if they are asked for, but for the machines'."""
     if task.saved:
         yield from saved_scenarios(capabilities)
-    yield from generated_scenarios(capabilities, BUDGETS[task.budget].bursts, task.seed)
+    if not is_of_hooks(task):
+        yield from generated_scenarios(capabilities, BUDGETS[task.budget].bursts, task.seed)
+    yield from generated_loops(capabilities, BUDGETS[task.budget].loops, task.seed)
+
+
+def is_of_hooks(task: Task) -> bool:
+    """Tell whether an entry is wrong by a rule of the hooks, which nothing but a run of a loop can break."""
+    return (BY_NAME[task.entry].rule or "").startswith("hooks.")
 
 
 def first_caught(suite: Suite, task: Task) -> tuple[int, Scenario | None]:
@@ -145,7 +152,10 @@ def first_caught(suite: Suite, task: Task) -> tuple[int, Scenario | None]:
 
     try:
         examples = BY_MACHINES if task.machines else BUDGETS[task.budget].examples
-        explore(suite.capabilities, take, examples, task.seed, bursts=not task.machines)
+        if is_of_hooks(task):
+            explore_loops(suite.capabilities, take, examples, task.seed)
+        else:
+            explore(suite.capabilities, take, examples, task.seed, bursts=not task.machines)
     except Caught:
         pass
     return run, found
