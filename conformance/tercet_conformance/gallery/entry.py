@@ -60,11 +60,6 @@ def right(thread: Thread) -> Thread:
     return enter(thread, "right", None, "")
 
 
-def null(thread: Thread) -> Thread:
-    """Enter a class of threads that does nothing of what it declares."""
-    return enter(thread, "null", None, "")
-
-
 def guard(rule: str | None) -> Callable[[Thread], Thread]:
     """Enter a class of threads that guards the measurement: one that a rule must catch at once, or none ever."""
     return partial(enter, kind="guard", rule=rule, report="")

@@ -65,10 +65,10 @@ class PlainLoop:
     capabilities: ClassVar[frozenset[Capability]] = LOOP_CAPABILITIES
     thread_class: ClassVar[type[Plain]] = Plain
 
-    def __init__(self, configuration: Configuration, agent: Agent, host: LoopHost) -> None:
+    def __init__(self, thread: Plain, agent: Agent, host: LoopHost) -> None:
+        self.thread = thread
         self.agent = agent
         self.host = host
-        self.thread = self.thread_class(configuration, host)
         self.entries: dict[str, str] = {}
         self.written: dict[str, View] = {}
         self.going: Waits[RunEnd] | None = None
@@ -373,4 +373,4 @@ class PlainLoopImplementation:
 
     def open_loop(self, configuration: Configuration, agent: Agent, host: LoopHost) -> PlainLoop:
         """Begin a thread with an agent's loop over it."""
-        return self.loop(configuration, agent, host)
+        return self.loop(self.loop.thread_class(configuration, host), agent, host)

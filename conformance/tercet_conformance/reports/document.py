@@ -39,6 +39,7 @@ def report_document(report: Report, name: str, saved: Mapping[Scenario, str]) ->
         "whole": report.is_whole,
         "profile": {
             "kept": str(report.kept) if report.is_whole and report.kept else None,
+            "hooks": report.keeps_hooks if report.is_whole else None,
             "asked": str(report.asked) if report.asked else None,
             "lacking": [rule.id for rule in report.lacking],
         },
