@@ -228,6 +228,18 @@ def tool_turn(draft: AgentDraft, place: int, kind: int, more: int, calls: int, t
     run(draft, 1 + more % 2, calls, 0, 0, times)
 
 
+def mistaken_turn(draft: AgentDraft, place: int, kind: int, wrong: int, calls: int) -> None:
+    """Let a middleware wrap tool calls, and the model call with what is not valid, or what there is not."""
+    wrap_tool(draft, place, kind, 1)
+    run(draft, 1, calls, wrong, 0, 0)
+
+
+def failing_turn(draft: AgentDraft, place: int, kind: int, more: int, fails: int) -> None:
+    """Let the model fail, where a middleware may try again or fall back."""
+    wrap_model(draft, place, kind, more)
+    run(draft, more % 2, more, 0, fails, 0)
+
+
 def filtered_turn(draft: AgentDraft, place: int, more: int, calls: int) -> None:
     """Let a middleware filter the tools that are offered, and the model call them all the same."""
     wrap_model(draft, place, 4, more)
@@ -284,6 +296,8 @@ WHOLE = (
     AgentMacro(
         "tool_turn", {"place": (0, 3), "kind": (0, 11), "more": (0, 3), "calls": (0, 5), "times": (0, 5)}, tool_turn
     ),
+    AgentMacro("mistaken_turn", {"place": (0, 3), "kind": (0, 11), "wrong": (1, 2), "calls": (0, 5)}, mistaken_turn),
+    AgentMacro("failing_turn", {"place": (0, 3), "kind": (0, 2), "more": (0, 3), "fails": (1, 2)}, failing_turn),
     AgentMacro("filtered_turn", {"place": (0, 3), "more": (0, 3), "calls": (0, 5)}, filtered_turn),
     AgentMacro("output_turn", {"place": (0, 3), "kind": (0, 4), "calls": (0, 5)}, output_turn),
     AgentMacro("sections_turn", SECTIONS, sections_turn),
@@ -299,5 +313,5 @@ def agent_burst(capabilities: frozenset[Capability], seed: int) -> Scenario:
     for _ in range(random.randint(1, 3)):
         for _ in range(random.randint(1, 4)):
             random.choice(AROUND).play(draft, random)
-        random.choice((*WHOLE, *[RUN] * 6)).play(draft, random)
+        random.choice((*WHOLE, *[RUN] * 8)).play(draft, random)
     return draft.scenario()

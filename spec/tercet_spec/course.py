@@ -447,6 +447,8 @@ class Walk:
         self.same("suspends", "it waits for a reply to the question", question, ended.question)
         self.same("suspends", "it waits for a decision on the calls in these places", waiting, ended.waiting)
         self.same_thread(ended.shown, "suspends")
+        if waiting != ended.waiting:
+            raise Lost
         return self.take(Resumed(), "suspends")
 
     def same_thread(self, seen: State, rule: str | None) -> None:

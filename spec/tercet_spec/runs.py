@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeVar
 
 from attrs import frozen
@@ -61,5 +62,5 @@ class AgentRun:
 def runs(description: Description, agent: Agent, events: Sequence[Happening]) -> Iterator[AgentRun]:
     """Divide what happened into runs."""
     starts = [place for place, event in enumerate(events) if isinstance(event, RunBegun)]
-    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(events)], strict=True)):
+    for number, (start, end) in enumerate(pairwise([*starts, len(events)])):
         yield AgentRun(number, description, agent, tuple(events[start:end]))
