@@ -63,9 +63,9 @@ class Host:
     ``tools`` gives the outcomes. Each call reports as many tokens as calls there were.
     """
 
-    model: Iterator[Message | Exception] = iter(())
-    tools: Iterator[Outcome] = iter(())
-    compressor: Iterator[str | Exception] = iter(())
+    model: Iterator[Message | Exception] = Factory(lambda: iter(()))
+    tools: Iterator[Outcome] = Factory(lambda: iter(()))
+    compressor: Iterator[str | Exception] = Factory(lambda: iter(()))
     decide: Callable[[str], Approved | Denied] = lambda reason: Approved()
     calls: int = 0
     asked: list[Any] = Factory(list)
@@ -106,6 +106,10 @@ class Host:
         while not run.is_over:
             run = self.step(run)
         return run
+
+
+def nothing(*_: object) -> None:
+    """Return nothing, as a hook that forgot to."""
 
 
 def played(

@@ -173,11 +173,16 @@ class Run(Generic[M]):
             raise self.refusal("decisions on calls", decisions)
         step = self.step
         places = [waiting.place for waiting in self.action.waiting]
+        if not isinstance(decisions, Mapping):
+            raise AnswerRefused(f"the decisions are {shown(decisions)}; they must be a mapping")
         if set(decisions) != set(places):
             raise AnswerRefused(f"decisions are given for the calls {[*decisions]}; those that wait are {places}")
         for place, decision in decisions.items():
+            told = f"the decision on call {place} is {shown(decision)}"
             if not isinstance(decision, (Approved, Denied)):
-                raise AnswerRefused(f"the decision on call {place} is {shown(decision)}; it must be Approved or Denied")
+                raise AnswerRefused(f"{told}; it must be Approved or Denied")
+            if isinstance(decision, Denied) and not isinstance(decision.reason, str):
+                raise AnswerRefused(f"{told}; its reason must be a text")
         denied = {place: decision.reason for place, decision in decisions.items() if isinstance(decision, Denied)}
         outcomes = [
             Error(f"Denied: {denied[place]}") if place in denied else None if place in decisions else outcome
