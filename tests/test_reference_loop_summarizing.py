@@ -29,6 +29,7 @@ from tercet import (
     PendingCall,
     Question,
     Send,
+    Success,
     Summarization,
     Summary,
     Thread,
@@ -208,7 +209,11 @@ def test_the_ledger_goes_on_from_step_to_step() -> None:
     ended = run(SUMMARIZATION, host=host(says("", "look"), texts=("one", "two")))
     assert ended.thread.ledger is not None
     assert ended.thread.ledger.length == 7
-    assert begin(made(SUMMARIZATION), ended.thread, INPUT).answered(says("x"), Usage(1)).thread.ledger is not None
+    quiet = begin(made(SUMMARIZATION), thread(contents="a")).answered(says("x", "look"), Usage(1)).returned(Success(""))
+    assert quiet.thread.ledger is not None
+    after = quiet.compressed("one", Usage(1)).answered(says("y"), Usage(1)).thread
+    assert after.ledger is not None
+    assert after.ledger.book is quiet.thread.ledger.book
 
 
 MESSAGES = st.lists(

@@ -19,7 +19,14 @@ from tercet.agent import Agent
 from tercet.configuration import Summarization
 from tercet.counters import four_characters
 from tercet.dialects import CHAT, TERCET, Dialect
-from tercet.errors import AnswerRefused, ConfigurationRefused, CounterRefused, HistoryRefused, SummaryRefused
+from tercet.errors import (
+    AnswerRefused,
+    ConfigurationRefused,
+    CounterRefused,
+    HistoryRefused,
+    StoredRefused,
+    SummaryRefused,
+)
 from tercet.forms import CHAT_FORMS, TERCET_FORMS, Forms
 from tercet.ledger import Ledger
 from tercet.loop import Run, begin
@@ -38,6 +45,7 @@ from tercet.middleware import (
 from tercet.plan import Ask, Send, Unstored, decide
 from tercet.request import ModelRequest
 from tercet.stack import Stack
+from tercet.storage import CHAT_CODEC, TERCET_CODEC, Codec, restored, stored
 from tercet.summarizing import SUMMARIZATION
 from tercet.thread import SUMMARY_KEY, History, Thread, Usage
 from tercet.tools import Error, Fatal, NeedsApproval, Success, Tool, ToolUse
@@ -45,10 +53,12 @@ from tercet_spec.vocabulary import Message, PendingCall, Summary, ToolCall, Trig
 
 __all__ = [
     "CHAT",
+    "CHAT_CODEC",
     "CHAT_FORMS",
     "SUMMARIZATION",
     "SUMMARY_KEY",
     "TERCET",
+    "TERCET_CODEC",
     "TERCET_FORMS",
     "Action",
     "Agent",
@@ -62,6 +72,7 @@ __all__ = [
     "Blocked",
     "CallModel",
     "Cancelled",
+    "Codec",
     "ConfigurationRefused",
     "CounterRefused",
     "Denied",
@@ -91,6 +102,7 @@ __all__ = [
     "RunTool",
     "Send",
     "Stack",
+    "StoredRefused",
     "Success",
     "Summarization",
     "Summary",
@@ -106,4 +118,6 @@ __all__ = [
     "begin",
     "decide",
     "four_characters",
+    "restored",
+    "stored",
 ]
