@@ -211,7 +211,7 @@ def test_the_ledger_goes_on_from_step_to_step() -> None:
     assert ended.thread.ledger.length == 7
     quiet = begin(made(SUMMARIZATION), thread(contents="a")).answered(says("x", "look"), Usage(1)).returned(Success(""))
     assert quiet.thread.ledger is not None
-    after = quiet.compressed("one", Usage(1)).answered(says("y"), Usage(1)).thread
+    after = quiet.answered(says("y"), Usage(1)).thread
     assert after.ledger is not None
     assert after.ledger.book is quiet.thread.ledger.book
 
