@@ -1,6 +1,6 @@
 """The bound: the longest beginning of whole characters within so many tokens."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 
 from tercet_spec.vocabulary import CHARACTERS_PER_TOKEN, WHITE_SPACE, Character
 
@@ -12,15 +12,18 @@ def bounded(text: str, max_tokens: int, character: Character) -> str:
     return beginning(text, max_tokens * CHARACTERS_PER_TOKEN, character)
 
 
-def bounded_together(texts: Iterable[str], max_tokens: int, character: Character) -> Iterator[str]:
+def bounded_together(texts: Sequence[str], max_tokens: int, character: Character) -> Sequence[str]:
     """Cut texts to at most so many tokens of four characters in all: behind the first that is cut, none is left."""
     limit = max_tokens * CHARACTERS_PER_TOKEN
+    if sum(map(len, texts)) * WIDEST[character] <= limit:
+        return texts
+    kept: list[str] = []
     for text in texts:
-        kept = beginning(text, limit, character)
-        yield kept
-        if len(kept) < len(text):
-            return
-        limit -= length(kept, character)
+        kept.append(beginning(text, limit, character))
+        if len(kept[-1]) < len(text):
+            break
+        limit -= length(text, character)
+    return kept
 
 
 def beginning(text: str, limit: int, character: Character) -> str:

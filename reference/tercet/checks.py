@@ -81,29 +81,39 @@ def wrong_pass(middleware: Middleware[M], passed: object) -> str | None:
 
 def wrong_model_move(middleware: Middleware[M], call: ModelCall[M], move: object) -> str | None:
     """Say what is wrong with what ``wrap_model`` returned, if anything is."""
+    if isinstance(move, Next):
+        return wrong_request(move.request)
+    if call.results and move is call.results[-1]:
+        return None
     if problem := malformed(move, MODEL_MOVES):
         return problem
-    if isinstance(move, Next):
-        if move.request is not None and not isinstance(move.request, ModelRequest):
-            return f"returned Next with request {shown(move.request)}; it must be a ModelRequest"
-    elif isinstance(move, ModelResponse):
+    if isinstance(move, ModelResponse):
         if move.message is None:
             return "returned ModelResponse with message None; it must be a message"
-        if move.update:
-            results = (result.update for result in call.results if isinstance(result, ModelResponse))
-            return foreign(middleware, move.update, results)
-    elif isinstance(move, Question) and not middleware.asks:
+        carried = [each.update for each in call.results if isinstance(each, ModelResponse)]
+        return foreign(middleware, move.update, carried) if move.update else None
+    if isinstance(move, Question) and not middleware.asks:
         return "asked a question, which only middleware with asks=True may"
     return None
 
 
+def wrong_request(request: object) -> str | None:
+    """Say what is wrong with a request that is given to next, if anything is."""
+    if request is None or isinstance(request, ModelRequest):
+        return None
+    return f"returned Next with request {shown(request)}; it must be a ModelRequest"
+
+
 def wrong_tool_move(middleware: Middleware[M], use: ToolUse[M], move: object) -> str | None:
     """Say what is wrong with what ``wrap_tool`` returned, if anything is."""
+    if isinstance(move, Next):
+        request = move.request
+        return None if request is None else f"returned Next with request {shown(request)}; a tool call has none"
+    if use.outcomes and move is use.outcomes[-1]:
+        return None
     if problem := malformed(move, TOOL_MOVES):
         return problem
-    if isinstance(move, Next) and move.request is not None:
-        return f"returned Next with request {shown(move.request)}; a tool call has none"
     if isinstance(move, Success) and move.update:
-        results = (outcome.update for outcome in use.outcomes if isinstance(outcome, Success))
-        return foreign(middleware, move.update, results)
+        carried = [each.update for each in use.outcomes if isinstance(each, Success)]
+        return foreign(middleware, move.update, carried)
     return None

@@ -77,13 +77,8 @@ class ToolStep(Generic[M]):
         return self.outcomes.index(None) if None in self.outcomes else None
 
     def inside(self, uses: tuple[ToolUse[M], ...]) -> "ToolStep[M]":
-        """Go on with what the wrappers of the call in hand see now."""
+        """Stop where the call in hand has come to."""
         return ToolStep(self.calls, self.outcomes, self.approved, uses)
-
-    def given(self, outcome: Outcome) -> "ToolStep[M]":
-        """Hand what came of next to the innermost wrapper that waits for it."""
-        use = self.uses[-1]
-        return self.inside((*self.uses[:-1], ToolUse(use.thread, use.call, use.approved, (*use.outcomes, outcome))))
 
     def ended(self, place: int, outcome: Outcome) -> "ToolStep[M]":
         """Keep what came of a call."""
@@ -159,7 +154,7 @@ class Run(Generic[M]):
         if isinstance(outcome, Fatal):
             outcome = Fatal(outcome.error, f"{tool}, step {self.turn.step}")
         if self.step.uses:
-            return tools_run(self.turn, self.thread, self.step.given(outcome))
+            return tools_run(self.turn, self.thread, self.step, with_outcome(self.step.uses, outcome))
         ended = call_ended(self.turn, self.step, self.action.place, outcome)
         return (
             Run(self.turn, self.thread, ended)
@@ -255,7 +250,7 @@ def model_step(turn: Turn[M], thread: Thread[M]) -> Run[M]:
         assert middleware.section is not None
         try:
             section = middleware.section(thread.state)
-            problem = malformed(section, SECTIONS)
+            problem = None if isinstance(section, str) else malformed(section, SECTIONS)
         except Exception as error:
             problem = raised(error)
         if problem is None and isinstance(section, Fail):
@@ -305,20 +300,22 @@ def wrapped(turn: Turn[M], thread: Thread[M], calls: tuple[ModelCall[M], ...], l
             move = Fail(move.error, place_of(middleware, "wrap_model", turn.step))
         if len(calls) == 1:
             return model_ended(turn, thread, move, ledger)
-        calls = (*calls[:-2], with_result(thread, calls[-2], move))
+        calls = with_result(thread, calls[:-1], move)
 
 
 def unwrapped(turn: Turn[M], thread: Thread[M], step: ModelStep[M], result: ModelResponse[M] | Fail) -> Run[M]:
     """Hand a result of the model to the innermost wrapper."""
-    calls = step.calls
-    if not calls:
+    if not step.calls:
         return model_ended(turn, thread, result, step.ledger)
-    return wrapped(turn, thread, (*calls[:-1], with_result(thread, calls[-1], result)), step.ledger)
+    return wrapped(turn, thread, with_result(thread, step.calls, result), step.ledger)
 
 
-def with_result(thread: Thread[M], call: ModelCall[M], result: ModelResponse[M] | Fail) -> ModelCall[M]:
-    """Show a wrapper what came of next."""
-    return ModelCall(thread, call.request, (*call.results, result), call.replies)
+def with_result(
+    thread: Thread[M], calls: tuple[ModelCall[M], ...], result: ModelResponse[M] | Fail
+) -> tuple[ModelCall[M], ...]:
+    """Show the innermost of these wrappers what came of next."""
+    call = calls[-1]
+    return (*calls[:-1], ModelCall(thread, call.request, (*call.results, result), call.replies))
 
 
 def replied(turn: Turn[M], thread: Thread[M], step: ModelStep[M], reply: str | Fail) -> Run[M]:
@@ -342,28 +339,30 @@ def model_ended(turn: Turn[M], thread: Thread[M], result: ModelResponse[M] | Fai
     return output_passed(turn, after, result.message)
 
 
-def tools_run(turn: Turn[M], thread: Thread[M], step: ToolStep[M]) -> Run[M]:
+def tools_run(turn: Turn[M], thread: Thread[M], step: ToolStep[M], uses: tuple[ToolUse[M], ...] = ()) -> Run[M]:
     """Go on with each call that nothing came of yet, until the host is needed; then store their results together.
 
-    Keeps ``hooks.tool-validated``, ``hooks.tool-outcomes`` and ``hooks.tools-offered``.
+    ``uses`` is what the wrappers of the first of them see now. Keeps ``hooks.tool-validated``,
+    ``hooks.tool-outcomes`` and ``hooks.tools-offered``.
     """
     wrappers = turn.agent.stack.wrap_tool
-    while (place := step.place) is not None:
-        call, uses = step.calls[place], step.uses
-        came = tool_wrapped(turn, step) if uses else refused(turn, step, place)
+    place = step.place
+    while place is not None:
+        call = step.calls[place]
+        came = tool_wrapped(turn, uses) if uses else refused(turn, step, place)
         if isinstance(came, Failed):
             return Run(turn, thread, came)
         if came is None:
             if len(uses) == len(wrappers):
-                return Run(turn, thread, RunTool(place, call), step)
-            step = step.inside((*uses, ToolUse(thread, call, place in step.approved)))
+                return Run(turn, thread, RunTool(place, call), step.inside(uses))
+            uses = (*uses, ToolUse(thread, call, place in step.approved))
         elif len(uses) > 1:
-            step = step.inside(uses[:-1]).given(came)
+            uses = with_outcome(uses[:-1], came)
         else:
             ended = call_ended(turn, step, place, came)
             if isinstance(ended, Failed):
                 return Run(turn, thread, ended)
-            step = ended
+            step, place, uses = ended, ended.place, ()
     waiting = tuple(
         Waiting(place, call, outcome.reason)
         for place, (call, outcome) in enumerate(zip(step.calls, step.outcomes, strict=True))
@@ -372,6 +371,12 @@ def tools_run(turn: Turn[M], thread: Thread[M], step: ToolStep[M]) -> Run[M]:
     if waiting:
         return Run(turn, thread, AskApproval(waiting), step)
     return tools_ended(turn, thread, step)
+
+
+def with_outcome(uses: tuple[ToolUse[M], ...], outcome: Outcome) -> tuple[ToolUse[M], ...]:
+    """Show the innermost of these wrappers what came of next."""
+    use = uses[-1]
+    return (*uses[:-1], ToolUse(use.thread, use.call, use.approved, (*use.outcomes, outcome)))
 
 
 def refused(turn: Turn[M], step: ToolStep[M], place: int) -> Outcome | None:
@@ -394,10 +399,9 @@ def refused(turn: Turn[M], step: ToolStep[M], place: int) -> Outcome | None:
     return Error(f"The arguments of {tool.name!r} are wrong: {'; '.join(problems)}.") if problems else None
 
 
-def tool_wrapped(turn: Turn[M], step: ToolStep[M]) -> Outcome | Failed | None:
+def tool_wrapped(turn: Turn[M], uses: tuple[ToolUse[M], ...]) -> Outcome | Failed | None:
     """Ask the wrapper that the call in hand has come to; it goes on inside where that is nothing."""
-    use = step.uses[-1]
-    middleware = turn.agent.stack.wrap_tool[len(step.uses) - 1]
+    use, middleware = uses[-1], turn.agent.stack.wrap_tool[len(uses) - 1]
     assert middleware.wrap_tool is not None
     try:
         move = middleware.wrap_tool(use)
