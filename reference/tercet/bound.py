@@ -13,15 +13,13 @@ def bounded(text: str, max_tokens: int, character: Character) -> str:
 
 
 def bounded_together(texts: Sequence[str], max_tokens: int, character: Character) -> Sequence[str]:
-    """Cut texts to at most so many tokens of four characters in all: behind the first that is cut, none is left."""
+    """Cut texts to at most so many tokens of four characters in all: behind the first that is cut, nothing is left."""
     limit = max_tokens * CHARACTERS_PER_TOKEN
     if sum(map(len, texts)) * WIDEST[character] <= limit:
         return texts
-    kept: list[str] = []
+    kept = []
     for text in texts:
         kept.append(beginning(text, limit, character))
-        if len(kept[-1]) < len(text):
-            break
         limit -= length(text, character)
     return kept
 

@@ -1,8 +1,9 @@
-"""What may be wrong with what a hook returned, in words that follow where it happened."""
+"""What may be wrong with what a hook returned or a host decided, in words that follow where it happened."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from tercet.actions import Approved, Denied
 from tercet.errors import shown
 from tercet.middleware import Block, Fail, Middleware, ModelCall, ModelResponse, Next, Passed, Question
 from tercet.plan import Ask
@@ -116,4 +117,18 @@ def wrong_tool_move(middleware: Middleware[M], use: ToolUse[M], move: object) ->
     if isinstance(move, Success) and move.update:
         carried = [each.update for each in use.outcomes if isinstance(each, Success)]
         return foreign(middleware, move.update, carried)
+    return None
+
+
+def wrong_decisions(decisions: object, places: Sequence[int]) -> str | None:
+    """Say what is wrong with the decisions on the calls at these places, if anything is."""
+    if not isinstance(decisions, Mapping):
+        return f"the decisions are {shown(decisions)}; they must be a mapping"
+    if set(decisions) != set(places):
+        return f"decisions are given for the calls {[*decisions]}; those that wait are {places}"
+    for place, decision in decisions.items():
+        if not isinstance(decision, (Approved, Denied)):
+            return f"the decision on call {place} is {shown(decision)}; it must be Approved or Denied"
+        if isinstance(decision, Denied) and not isinstance(decision.reason, str):
+            return f"the decision on call {place} is {shown(decision)}; its reason must be a text"
     return None

@@ -28,7 +28,16 @@ from tercet.actions import (
 )
 from tercet.agent import Agent
 from tercet.bound import bounded
-from tercet.checks import SECTIONS, malformed, place_of, raised, wrong_model_move, wrong_pass, wrong_tool_move
+from tercet.checks import (
+    SECTIONS,
+    malformed,
+    place_of,
+    raised,
+    wrong_decisions,
+    wrong_model_move,
+    wrong_pass,
+    wrong_tool_move,
+)
 from tercet.errors import AnswerRefused, shown
 from tercet.ledger import Ledger
 from tercet.middleware import Block, Fail, Incoming, ModelCall, ModelResponse, Next, Outgoing, Passed, Question
@@ -156,35 +165,23 @@ class Run(Generic[M]):
         if self.step.uses:
             return tools_run(self.turn, self.thread, self.step, with_outcome(self.step.uses, outcome))
         ended = call_ended(self.turn, self.step, self.action.place, outcome)
-        return (
-            Run(self.turn, self.thread, ended)
-            if isinstance(ended, Failed)
-            else tools_run(self.turn, self.thread, ended)
-        )
+        if isinstance(ended, Failed):
+            return Run(self.turn, self.thread, ended)
+        return tools_run(self.turn, self.thread, ended)
 
     def settled(self, decisions: Mapping[int, Approved | Denied]) -> "Run[M]":
         """Go on with the decision on each waiting call, by the call's place."""
         if not isinstance(self.action, AskApproval) or not isinstance(self.step, ToolStep):
             raise self.refusal("decisions on calls", decisions)
-        step = self.step
-        places = [waiting.place for waiting in self.action.waiting]
-        if not isinstance(decisions, Mapping):
-            raise AnswerRefused(f"the decisions are {shown(decisions)}; they must be a mapping")
-        if set(decisions) != set(places):
-            raise AnswerRefused(f"decisions are given for the calls {[*decisions]}; those that wait are {places}")
-        for place, decision in decisions.items():
-            told = f"the decision on call {place} is {shown(decision)}"
-            if not isinstance(decision, (Approved, Denied)):
-                raise AnswerRefused(f"{told}; it must be Approved or Denied")
-            if isinstance(decision, Denied) and not isinstance(decision.reason, str):
-                raise AnswerRefused(f"{told}; its reason must be a text")
-        denied = {place: decision.reason for place, decision in decisions.items() if isinstance(decision, Denied)}
-        outcomes = [
-            Error(f"Denied: {denied[place]}") if place in denied else None if place in decisions else outcome
-            for place, outcome in enumerate(step.outcomes)
-        ]
-        approved = frozenset(places) - frozenset(denied)
-        return tools_run(self.turn, self.thread, ToolStep(step.calls, tuple(outcomes), approved))
+        if problem := wrong_decisions(decisions, [waiting.place for waiting in self.action.waiting]):
+            raise AnswerRefused(problem)
+        decided = {
+            place: Error(f"Denied: {decision.reason}") if isinstance(decision, Denied) else None
+            for place, decision in decisions.items()
+        }
+        outcomes = tuple(decided.get(place, outcome) for place, outcome in enumerate(self.step.outcomes))
+        approved = frozenset(place for place, denial in decided.items() if denial is None)
+        return tools_run(self.turn, self.thread, ToolStep(self.step.calls, outcomes, approved))
 
     def cancelled(self, usage: Usage) -> "Run[M]":
         """End the run at once; ``usage`` is that of the calls that were cancelled."""
