@@ -108,7 +108,8 @@ def test_each_cycle_is_named_instead_of_the_places_that_it_breaks() -> None:
     assert sorted(names[1:]) == ["'a'", "'b'", "'c'"]
     pairs = {("'a'", "'b'"), ("'b'", "'c'"), ("'c'", "'a'")}
     assert set(pairwise(names)) == pairs
-    assert len(problems(outside("a", "b"), outside("b", "a"), outside("c", "d"), outside("d", "c"))) == 2
+    two = problems(outside("a", "b"), outside("b", "a"), outside("c", "d"), outside("d", "c"))
+    assert [problem.split()[:3] for problem in two] == [["no", "order", "keeps"]] * 2
     assert problems(outside("a", "a")) == ("no order keeps 'a' outside 'a'",)
 
 

@@ -33,6 +33,7 @@ from tercet import (
     Summarization,
     Summary,
     Thread,
+    ToolCall,
     Trigger,
     Unstored,
     Usage,
@@ -141,6 +142,14 @@ def test_an_answer_without_next_inside_commits_the_summary_that_was_written() ->
     assert (contents(ended.thread)[-1], ended.thread.summary) == ("cached", Summary("summary", "4"))
 
 
+def test_an_update_from_inside_is_committed_with_the_summary() -> None:
+    def writing(call: ModelCall[Message]) -> ModelMove[Message]:
+        return ModelResponse(says("output"), {"key": 1}) if call.results else Next()
+
+    ended = run(SUMMARIZATION, wrapper(writing, writes=frozenset({"key"})), host=host())
+    assert ended.thread.state == {"key": 1, SUMMARY_KEY: Summary("summary", "4")}
+
+
 def test_a_block_of_the_output_takes_the_summary_back() -> None:
     guard = Middleware[Message]("guard", after_agent=lambda outgoing: Block("no"))
     ended = run(SUMMARIZATION, guard, host=host(), thread=thread(Summary("so far", "1")))
@@ -216,8 +225,12 @@ def test_the_ledger_goes_on_from_step_to_step() -> None:
     assert after.ledger.book is quiet.thread.ledger.book
 
 
+CALL, RESULT = Message("assistant", "calls", (ToolCall("x"),)), Message("tool", "result", answers=("x",))
 MESSAGES = st.lists(
-    st.builds(Message, st.sampled_from(["system", "user", "assistant"]), st.sampled_from("abc")), min_size=1, max_size=9
+    st.builds(Message, st.sampled_from(["system", "user", "assistant"]), st.sampled_from("abc"))
+    | st.sampled_from([CALL, RESULT]),
+    min_size=1,
+    max_size=9,
 )
 
 

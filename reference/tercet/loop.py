@@ -239,7 +239,7 @@ def committed(
 
 
 def model_step(turn: Turn[M], thread: Thread[M]) -> Run[M]:
-    """Begin a model step: its system prompt is made anew from the committed state."""
+    """Begin a model step: its system prompt is made anew from the committed state; keeps ``hooks.sections``."""
     agent = turn.agent
     character = thread.summarization.character
     sections = []
@@ -316,7 +316,7 @@ def with_result(
 
 
 def replied(turn: Turn[M], thread: Thread[M], step: ModelStep[M], reply: str | Fail) -> Run[M]:
-    """Hand a reply to the wrapper that asked."""
+    """Hand a reply to the wrapper that asked; keeps ``hooks.suspends``."""
     *outside, call = step.calls
     asking = ModelCall(thread, call.request, call.results, (*call.replies, reply))
     return wrapped(turn, thread, (*outside, asking), step.ledger)
