@@ -215,11 +215,13 @@ def test_arguments_that_are_wrong_get_an_error_and_reach_no_wrapper() -> None:
     assert host.of(RunTool) == []
 
 
-@pytest.mark.parametrize("value", ["text", [5], None])
+@pytest.mark.parametrize("value", ["text", [5], None, iter(())])
 def test_a_function_of_problems_that_is_wrong_fails_the_run(value: Any) -> None:
     run, _ = played(agent(tools=(Tool("look", lambda arguments: value),)), thread(), says("", "look"))
-    assert problem(run).startswith("tool 'look', problems, step 1: r")
+    assert problem(run) == (f"tool 'look', problems, step 1: returned {value!r}; it returns a tuple or list of texts")
     assert contents(run.thread) == ["input", ""]
+    run, _ = played(agent(tools=(Tool("look", int),)), thread(), says("", "look"))  # type: ignore[arg-type]
+    assert problem(run).startswith("tool 'look', problems, step 1: raised ValueError: invalid literal")
 
 
 def test_a_tool_that_is_not_offered_still_runs_through_the_wrappers() -> None:

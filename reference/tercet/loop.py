@@ -385,14 +385,13 @@ def refused(turn: Turn[M], step: ToolStep[M], place: int) -> Outcome | None:
     if tool is None:
         known = f"the tools are {', '.join(map(repr, tools))}" if tools else "there are no tools"
         return Error(f"There is no tool {call.name!r}; {known}.")
+    where = f"tool {tool.name!r}, problems, step {turn.step}"
     try:
         problems = tool.problems(call.arguments)
-        wrong = isinstance(problems, str) or not all(isinstance(problem, str) for problem in problems)
-        fault = f"returned {shown(problems)}; it returns a sequence of texts" if wrong else None
     except Exception as error:
-        fault = raised(error)
-    if fault:
-        return Fatal(fault, f"tool {tool.name!r}, problems, step {turn.step}")
+        return Fatal(raised(error), where)
+    if not isinstance(problems, (tuple, list)) or not all(isinstance(problem, str) for problem in problems):
+        return Fatal(f"returned {shown(problems)}; it returns a tuple or list of texts", where)
     return Error(f"The arguments of {tool.name!r} are wrong: {'; '.join(problems)}.") if problems else None
 
 
