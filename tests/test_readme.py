@@ -30,7 +30,7 @@ def test_the_adapter_as_shown_is_the_one_that_init_writes() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [body for body in PYTHON if body not in (ADAPTER, COMPACT, OWN_TESTS)], ids=["sync", "async"]
+    "body", [body for body in PYTHON if body not in (ADAPTER, COMPACT, OWN_TESTS)], ids=["sync", "async", "loop"]
 )
 def test_the_reference_runs_as_shown(body: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(body, str(README), "exec"), {"__name__": "__main__"})
