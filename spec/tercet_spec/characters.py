@@ -25,13 +25,8 @@ def tokens(text: str, character: Character) -> int:
 
 def bounded(text: str, max_tokens: int, character: Character) -> str:
     """Return the longest beginning of whole characters that has at most ``max_tokens`` tokens, empty where none has."""
-    return beginning(text, CHARACTERS_PER_TOKEN * max_tokens, character)
-
-
-def beginning(text: str, most: int, character: Character) -> str:
-    """Return the longest beginning of whole characters that has at most so many characters, empty where none has."""
     beginnings = (text[:end] for end in range(len(text), -1, -1))
-    return next((each for each in beginnings if length(each, character) <= most), "")
+    return next((beginning for beginning in beginnings if tokens(beginning, character) <= max_tokens), "")
 
 
 def is_blank(text: str) -> bool:

@@ -23,7 +23,7 @@ from tercet_spec.agents import (
     Result,
     ToolMove,
 )
-from tercet_spec.characters import beginning, bounded, is_blank, length
+from tercet_spec.characters import bounded, is_blank
 from tercet_spec.trace import (
     InputSeen,
     ModelAsked,
@@ -39,7 +39,7 @@ from tercet_spec.trace import (
     ToolRun,
     ToolWrapped,
 )
-from tercet_spec.vocabulary import CHARACTERS_PER_TOKEN, Description, Entry, Message, State, ToolCall, Update
+from tercet_spec.vocabulary import Description, Entry, Message, State, ToolCall, Update
 
 E = TypeVar("E", bound=RunEvent)
 Happening = RunEvent | Summarized
@@ -264,17 +264,19 @@ class Walk:
     def prompt(self) -> str | None:
         """Ask for the prompt sections, and make the system prompt: each within its bound, all within theirs."""
         character = self.description.character
-        parts = [self.agent.prompt] if self.agent.prompt else []
-        room = CHARACTERS_PER_TOKEN * self.agent.prompt_section_tokens
+        texts = []
         for middleware in self.agent.having("section"):
             seen = self.take(SectionAsked(middleware.id, (), None), "sections")
             self.same_entries(f"{name_of(seen)} sees what is committed", seen.entries)
             if seen.text is None:
                 raise Over("failed", "sections")
-            text = beginning(bounded(seen.text, middleware.section_tokens, character), room, character)
-            room -= length(text, character)
-            parts += [text] if text else []
-        return SEPARATOR.join(parts) or None
+            texts.append(bounded(seen.text, middleware.section_tokens, character))
+        kept = bounded("".join(texts), self.agent.prompt_section_tokens, character)
+        parts = [self.agent.prompt or ""]
+        for text in texts:
+            parts.append(kept[: len(text)])
+            kept = kept[len(text) :]
+        return SEPARATOR.join(part for part in parts if part) or None
 
     def wrapped(
         self,

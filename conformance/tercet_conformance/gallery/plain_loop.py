@@ -22,7 +22,7 @@ from tercet_spec.agents import (
     Response,
     Result,
 )
-from tercet_spec.characters import beginning, bounded, length
+from tercet_spec.characters import bounded
 from tercet_spec.vocabulary import (
     Capability,
     Configuration,
@@ -232,11 +232,11 @@ class PlainLoop:
 
     def within_bound_of_all(self, texts: Sequence[str]) -> list[str]:
         """Cut sections to the bound of all, the later ones first."""
-        room = 4 * self.agent.prompt_section_tokens
+        left = bounded("".join(texts), self.agent.prompt_section_tokens, self.thread.character)
         kept = []
         for text in texts:
-            kept.append(beginning(text, room, self.thread.character))
-            room -= length(kept[-1], self.thread.character)
+            kept.append(left[: len(text)])
+            left = left[len(text) :]
         return kept
 
     def wrapped(self, stack: Sequence[Middleware], request: Request) -> Waits[Response]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from attrs import evolve
 
 from tercet_conformance.gallery.entry import wrong_loop
-from tercet_conformance.gallery.plain import Saved
+from tercet_conformance.gallery.plain import Plain, Saved
 from tercet_conformance.gallery.plain_loop import Blocked, Failed, PlainLoop, Waits
 from tercet_conformance.interface import RunEnd
 from tercet_spec.agents import SEPARATOR, Middleware, Passed, Request, Response, Result
@@ -425,6 +425,27 @@ class CutsTheFirstSections(PlainLoop):
 
     def within_bound_of_all(self, texts: Sequence[str]) -> list[str]:
         return super().within_bound_of_all(texts[::-1])[::-1]
+
+
+class InBytes(Plain):
+    """Counts in UTF-8 bytes: a whole character may leave some over."""
+
+    character = "UTF-8 byte"
+
+
+@wrong_loop("hooks.sections")
+class GivesTheRestToOthers(PlainLoop):
+    """Fills what a section leaves over that was cut at a whole character with the beginning of the next one."""
+
+    thread_class = InBytes
+
+    def within_bound_of_all(self, texts: Sequence[str]) -> list[str]:
+        room = 4 * self.agent.prompt_section_tokens
+        kept = []
+        for text in texts:
+            kept.append(text.encode()[:room].decode(errors="ignore"))
+            room -= len(kept[-1].encode())
+        return kept
 
 
 @wrong_loop("hooks.sections")
