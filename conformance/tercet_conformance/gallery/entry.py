@@ -55,6 +55,12 @@ def wrong_loop(rule: str, report: str = "") -> Callable[[Loop], Loop]:
     return entered
 
 
+def right_loop(loop: Loop) -> Loop:
+    """Enter a class of loops as right."""
+    enter_as(loop, "right", None, "", PlainLoopImplementation)
+    return loop
+
+
 def right(thread: Thread) -> Thread:
     """Enter a class of threads as right."""
     return enter(thread, "right", None, "")

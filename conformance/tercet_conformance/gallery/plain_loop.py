@@ -365,6 +365,7 @@ class PlainLoopImplementation:
             character=thread.character,
             before=thread.before,
             after=thread.after,
+            failed_compressor=thread.failed_compressor,
         )
 
     def open(self, configuration: Configuration, host: Host) -> Session:
