@@ -90,7 +90,7 @@ def wrap_model(draft: AgentDraft, place: int, kind: int, more: int) -> None:
             moves = [next_, Move("return", update=draft.update(OTHERS))]
         case 9:
             moves = [next_] * (more % 3) + [Move("fail")]
-        case 10 | 11 if draft.can("questions"):
+        case 10 | 11 if draft.can("questions", "suspends"):
             moves = [next_] * (more % 2) + [Move("ask", "Go on?")] * (1 + more // 2)
         case 12:
             note = Move("next", f"a note {more}")
@@ -99,7 +99,7 @@ def wrap_model(draft: AgentDraft, place: int, kind: int, more: int) -> None:
             moves = [next_, Move("answer", "instead")]
             draft.give(place + 1, "wrap_model", next_, Move("return", update=draft.update()))
     given = draft.give(place, "wrap_model", *moves)
-    if kind in (10, 11) and more != 1:
+    if kind in (10, 11) and more != 1 and draft.can("questions", "suspends"):
         draft.replace(given, evolve(given, asks=True))
 
 
@@ -112,7 +112,7 @@ def wrap_tool(draft: AgentDraft, place: int, kind: int, more: int) -> None:
     match kind:
         case 0:
             moves = [Move("deny", "not now")]
-        case 1 | 2 | 3 if draft.can("approvals"):
+        case 1 | 2 | 3 if draft.can("approvals", "suspends"):
             moves = [Move("ask", "it costs")] * (1 + more % 2)
         case 4:
             moves = [next_] * (more % 2) + [Move("fail")]
