@@ -99,7 +99,7 @@ def wrap_model(draft: AgentDraft, place: int, kind: int, more: int) -> None:
             moves = [next_, Move("answer", "instead")]
             draft.give(place + 1, "wrap_model", next_, Move("return", update=draft.update()))
     given = draft.give(place, "wrap_model", *moves)
-    if kind in (10, 11) and more != 1:
+    if kind in (10, 11) and more != 1 and draft.can("questions"):
         draft.replace(given, evolve(given, asks=True))
 
 
