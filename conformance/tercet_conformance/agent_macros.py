@@ -183,7 +183,7 @@ def set_prompt(draft: AgentDraft, kind: int) -> None:
 
 def summarize(draft: AgentDraft, place: int, limit: int) -> None:
     """Put summarization into the stack."""
-    if any(middleware.summarizes for middleware in draft.stack):
+    if not draft.can("message-trigger") or any(middleware.summarizes for middleware in draft.stack):
         return
     draft.stack.insert(place, Middleware("summarization", summarizes=True))
     draft.configuration = evolve(draft.configuration, trigger=Trigger("messages", limit), keep_recent=2)
