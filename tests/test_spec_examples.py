@@ -7,7 +7,8 @@ import pytest
 from examples import SPEC, Example, ExampleError, blocks, broken, examples, trace
 from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.driver import run
-from tercet_spec.notation import Line, Mark, NotationError, format_line, parse, scenario_of
+from tercet_spec.notation import Line, Mark, format_line, parse, scenario_of
+from tercet_spec.reader import NotationError
 from tercet_spec.rules import BY_ID
 
 CHAPTERS = sorted(SPEC.glob("*.md"))
