@@ -89,7 +89,15 @@ def found(line: str, name: str, rule: str) -> tuple[Report, Counterexample]:
             "run 1",
         ),
         (
-            'stack a(after_agent): run[a.after_agent give "" own=1]',
+            "stack a(wrap_tool): run[a.wrap_tool deny, model act(x)]",
+            "runs-denied-tools",
+            "hooks.tool-outcomes",
+            "model a<x act(x) model finished",
+            "          ^^^^^^",
+            "run 1, model step 2",
+        ),
+        (
+            "stack a(after_agent): run[a.after_agent pass own=1]",
             "loses-the-last-write",
             "hooks.writes",
             "model a.after finished",

@@ -170,7 +170,11 @@ class Walk:
             return seen
         is_reply = isinstance(expected, ModelWrapped) and self.at > 0 and isinstance(self.events[self.at - 1], Resumed)
         is_suspended = isinstance(seen, RunEnded) and seen.outcome == "suspended"
-        raise self.lost("suspends" if is_reply or is_suspended else rule, name_of(expected), name_of(seen))
+        if is_reply or is_suspended:
+            rule = "suspends"
+        elif isinstance(seen, ToolWrapped | ToolRun) and isinstance(expected, SectionAsked | ModelWrapped | ModelAsked):
+            rule = "tool-outcomes"
+        raise self.lost(rule, name_of(expected), name_of(seen))
 
     def depart(self, rule: str, expected: str, seen: str) -> None:
         """Say where the run left its course: at what was taken last."""
