@@ -8,7 +8,7 @@ from examples import SPEC, Example, ExampleError, blocks, broken, examples, trac
 from run_examples import DrawnOtherwise
 from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.driver import run
-from tercet_conformance.gallery import BY_NAME
+from tercet_conformance.gallery import BY_NAME, ENTRIES
 from tercet_spec.notation import Line, Mark, format_line, parse, scenario_of
 from tercet_spec.reader import NotationError
 from tercet_spec.rules import BY_ID
@@ -49,6 +49,11 @@ def test_a_loop_that_is_named_is_right_or_breaks_the_line_s_rule(example: Exampl
     else:
         assert entry is not None
         assert entry.rule in example.breaks
+
+
+def test_every_wrong_loop_takes_a_course_that_is_drawn() -> None:
+    wrong = {entry.name for entry in ENTRIES if entry.rule is not None and entry.rule.startswith("hooks.")}
+    assert wrong == {example.by for example in RUNS if example.kind == "broken"}
 
 
 @pytest.mark.parametrize(
