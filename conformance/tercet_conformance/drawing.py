@@ -11,12 +11,12 @@ A run of an agent's loop is drawn as its course, in short words, and where it le
     ^^
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from tercet_spec.course import name_of
+from tercet_spec.course import Happening
 from tercet_spec.judgement import Finding
 from tercet_spec.moments import Change, Configured, Step
 from tercet_spec.notation import format_message, written_of
@@ -24,6 +24,7 @@ from tercet_spec.pairs import Call, Pairs, Result, pair
 from tercet_spec.requests import opening
 from tercet_spec.run_words import words
 from tercet_spec.runs import AgentRun
+from tercet_spec.trace import InputSeen, ModelWrapped, OutputSeen, SectionAsked, ToolRun, ToolWrapped
 from tercet_spec.vocabulary import Message
 
 Shape = tuple[str, ...]
@@ -112,15 +113,28 @@ def shape(finding: Finding) -> Shape:
     if isinstance(moment, Configured):
         return (finding.rule.id, finding.violation.expected)
     if isinstance(moment, AgentRun):
-        return (finding.rule.id, finding.violation.expected, *map(name_of, moment.events))
+        return (finding.rule.id, *words(tuple(unnamed(moment))))
     cut = covered_until(finding)
     pairs = pair(moment.history)
     names: dict[Call, str] = {}
-    words: list[str] = []
+    shaped: list[str] = []
     for position, message in enumerate(moment.history):
-        words += ["|"] if position == cut else []
-        words.append(letter(message) + pair_names(message, position, pairs, names))
-    return (*words, moment.outcome if isinstance(moment, Step) else moment.kind)
+        shaped += ["|"] if position == cut else []
+        shaped.append(letter(message) + pair_names(message, position, pairs, names))
+    return (*shaped, moment.outcome if isinstance(moment, Step) else moment.kind)
+
+
+def unnamed(run: AgentRun) -> Iterator[Happening]:
+    """Give what happened in a run with middleware and calls named by their order."""
+    middleware: dict[str, str] = {}
+    calls: dict[str | None, str] = {}
+    for event in run.events:
+        if isinstance(event, InputSeen | SectionAsked | ModelWrapped | ToolWrapped | OutputSeen):
+            event = evolve(event, middleware=middleware.setdefault(event.middleware, str(len(middleware))))
+        if isinstance(event, ToolWrapped | ToolRun):
+            call_id = calls.setdefault(event.call.id, str(len(calls)))
+            event = evolve(event, call=evolve(event.call, id=call_id, name="tool"))
+        yield event
 
 
 def letter(message: Message) -> str:
