@@ -411,7 +411,7 @@ def test_a_comment_shows_all_that_is_needed_to_see_a_thread_again() -> None:
     assert violation.seen in code
     drawing = draw(EXAMPLE.finding)
     assert drawing is not None
-    assert any(in_notation(EXAMPLE.scenario)[0] in part and f" {drawing.thread}" in part for part in code)
+    assert any(in_notation(EXAMPLE.scenario)[0] in part and f" {drawing.line}" in part for part in code)
     assert any(part.startswith("tercet replay 'limit ") for part in code)
 
 

@@ -8,15 +8,15 @@ from random import Random
 
 from attrs import evolve, frozen
 
-from tercet_spec.agents import Agent, HookName, Middleware, Result, Tool
+from tercet_spec.agent_notation import ARGUMENTS, OWN, TOOLS
+from tercet_spec.agents import Agent, HookName, Middleware, Result
 from tercet_spec.notation import DEFAULT
 from tercet_spec.scenarios import Answer, Move, Operation, Reply, Resume, RunAgent, Scenario, Script
 from tercet_spec.vocabulary import Capability, Configuration, Entry, Message, ToolCall, Trigger
 
-TOOLS = (Tool("look", ("q",)), Tool("act"))
 MOST_MIDDLEWARE = 5
-VALID, INVALID = '{"q": "x"}', ('{"q": 1}', "{}", "look", '["q"]')
-OWN, OTHERS = "own", "another's"
+INVALID = ('{"q": 1}', "{}", "look", '["q"]')
+OTHERS = "other"
 
 
 class AgentDraft:
@@ -43,7 +43,7 @@ class AgentDraft:
             middleware = self.stack[place]
         elif len(self.stack) < MOST_MIDDLEWARE:
             names = {middleware.id for middleware in self.stack}
-            middleware = Middleware(next(name for name in "abcdefgh" if name not in names), writes=(OWN,))
+            middleware = Middleware(next(name for name in "abcdefgh" if name not in names), writes=OWN)
             self.stack.insert(place, middleware)
         else:
             middleware = next(middleware for middleware in self.stack if not middleware.summarizes)
@@ -56,7 +56,7 @@ class AgentDraft:
         """Put another in the place of a middleware."""
         self.stack[self.stack.index(middleware)] = other
 
-    def update(self, key: str = OWN) -> tuple[Entry]:
+    def update(self, key: str = OWN[0]) -> tuple[Entry]:
         """Make a write that no other is equal to."""
         self.writes += 1
         return (Entry(key, f"w{self.writes}"),)
@@ -197,7 +197,7 @@ def run(draft: AgentDraft, steps: int, calls: int, wrong: int, fails: int, times
         made = []
         for place in range(1 + (calls + step) % 3):
             number += 1
-            arguments = INVALID[number % len(INVALID)] if wrong == 1 and place == step else VALID
+            arguments = INVALID[number % len(INVALID)] if wrong == 1 and place == step else ARGUMENTS
             name = "nothing" if wrong == 2 and place == step else ("look", "act")[(place + calls) % 2]
             made.append(ToolCall(f"c{draft.inputs}_{number}", name, arguments))
         answers.append(Answer(Message("assistant", "", tuple(made))))

@@ -42,7 +42,8 @@ from tercet_conformance.verdicts import (
     Report,
 )
 from tercet_conformance.wire.process import command_text
-from tercet_spec.notation import NotationError, parse, scenario_of
+from tercet_spec.notation import parse, scenario_of
+from tercet_spec.reader import NotationError
 from tercet_spec.rules import BY_ID, RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
 
