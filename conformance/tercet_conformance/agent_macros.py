@@ -204,7 +204,8 @@ def run(draft: AgentDraft, steps: int, calls: int, wrong: int, fails: int, times
     if 0 < fails < 4:
         failure = Answer(failure="cancelled" if fails == 3 else "failed")
         answers.insert(min(len(answers), fails - 1), failure)
-    results = [Result("error", "broken")] if wrong == 3 else [Result("fatal", "gone")] if wrong == 4 else []
+    outcomes = {3: [Result("error", "broken")], 4: [Result("fatal", "gone")]}
+    results = outcomes.get(wrong, []) if draft.can("tools") else []
     replies = [Reply(failure="failed")] if fails == 4 else []
     for again in range(1 + times % 2):
         draft.inputs += 1
