@@ -208,7 +208,7 @@ def unknown_question(_: Line, envelope: dict[str, Any]) -> bytes:
     return line_of({**envelope, "question": "embed"}) if asks(envelope) else line_of(envelope)
 
 
-@process("only step asks")
+@process("only step, run and resume ask")
 def asks_while_it_stores(_: Line, envelope: dict[str, Any]) -> bytes:
     """Asks the compressor when messages are stored."""
     if not isinstance(envelope.get("returned"), wire.Stored):
