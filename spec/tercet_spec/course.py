@@ -428,7 +428,7 @@ class Walk:
         middleware, within = stack[0], stack[1:]
         results: list[Result] = []
         while True:
-            if isinstance(self.peek(), ToolWrapped):
+            if isinstance(comes := self.peek(), ToolWrapped) and comes.call == call:
                 rule = "nesting"
             expected = ToolWrapped(middleware.id, call, approved, tuple(results), (), ToolMove())
             seen = self.take(expected, rule)
