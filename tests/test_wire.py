@@ -115,6 +115,8 @@ class Raises(PlainLoop):
             raise PermissionError("blocked")
     def store_result(self, call, result):
         raise KeyError(call.name)
+    def resume(self, reply, approved):
+        raise TimeoutError(reply)
 made = PlainLoopImplementation("raises", Raises)
 """
 """A loop that lets pass what the model raises, raises where the input is blocked, and where a result is stored."""
@@ -365,18 +367,23 @@ def judged(report: Report) -> list[object]:
 @pytest.mark.parametrize(
     ("asked", "ends"),
     [
+        (
+            RunAgent(Message("user", "m1z"), (Script("notes", "wrap_model", (Move("ask"),)),)),
+            "operation 2 (resume): raised TimeoutError: yes",
+        ),
         (RunAgent(Message("user", "m1z"), answers=(Answer(failure="failed"),)), "failed"),
         (RunAgent(Message("user", "m1z"), answers=(Answer(failure="cancelled"),)), "cancelled"),
         (RunAgent(Message("user", "m1z"), (Script("notes", "before_agent", (Move("fail"),)),)), "failed"),
         (RunAgent(Message("user", "m1z"), answers=CALLS_A_TOOL), "operation 1 (run_agent): raised KeyError: 'look'"),
     ],
-    ids=["the model failed", "cancelled", "blocked", "of its own"],
+    ids=["going on", "the model failed", "cancelled", "blocked", "of its own"],
 )
 def test_what_is_raised_within_a_run_ends_it_as_it_does_in_process(asked: RunAgent, ends: str) -> None:
     made: dict[str, Any] = {}
     exec(RAISING, made)
     remote = Remote([sys.executable, "-c", f"{RAISING}{SERVE}serve(made)"])
-    scenario = Scenario(QUIET, (asked,), Agent((Middleware("notes", ("before_agent",)),), (Tool("look"),)))
+    middleware = Middleware("notes", ("before_agent", "wrap_model"), asks=True)
+    scenario = Scenario(QUIET, (asked, Resume()), Agent((middleware,), (Tool("look"),)))
     ran = run(remote, remote.describe(), scenario)
     remote.close()
     assert ran == run(made["made"], remote.describe(), scenario)

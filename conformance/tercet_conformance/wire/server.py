@@ -71,12 +71,16 @@ class Line:
 
 @define
 class RemoteHost:
-    """The suite, as an implementation sees it from its own process."""
+    """The suite, as an implementation sees it from its own process.
+
+    ``failures`` counts what a step or a run may fail after, and ``questions`` those since a run last went on.
+    """
 
     line: Line
     session: int
     usage: int = 0
     failures: int = 0
+    questions: int = 0
     request: tuple[Message, ...] = ()
 
     def summarize(self, given: Sequence[Message], so_far: str | None = None) -> str:
@@ -112,7 +116,6 @@ class RemoteLoopHost(RemoteHost):
     """The suite, as an agent's loop sees it from its own process.
 
     ``requests`` are the messages of the last request that each model wrapper, or the model (``None``), was shown.
-    ``failures`` counts what may end a run too: a block, a question, an update that may not be written.
     """
 
     requests: dict[str | None, tuple[Message, ...]] = field(factory=dict)
@@ -144,8 +147,8 @@ class RemoteLoopHost(RemoteHost):
         )
         wrapped = self.told("wrap_model", asked, wire.Wrapped)
         response, change = wrapped.response, wrapped.request
-        failed = response is not None and response.message is None
-        self.may_end(failed or wrapped.question is not None, response.update if response else ())
+        self.questions += wrapped.question is not None
+        self.may_end(response is not None and response.message is None, response.update if response else ())
         if change is None:
             return ModelMove(None, response, wrapped.question)
         messages = wire.spliced(tuple(request.messages), change.messages)
@@ -164,7 +167,8 @@ class RemoteLoopHost(RemoteHost):
         asked = wire.WrapTool(middleware, call, approved, tuple(results), tuple(entries))
         move = self.told("wrap_tool", asked, ToolMove)
         if move.result is not None:
-            self.may_end(move.result.kind in ("approval", "fatal"), move.result.update)
+            self.questions += move.result.kind == "approval"
+            self.may_end(move.result.kind == "fatal", move.result.update)
         return move
 
     def run_tool(self, call: ToolCall) -> Result:
@@ -207,7 +211,8 @@ class Served(Generic[Asked]):
         if isinstance(error, Unsupported):
             return None
         passed = next((outcome for kinds, outcome in OUTCOMES if isinstance(error, kinds)), None)
-        return passed or ("failed" if self.host.failures and isinstance(error, Exception) else None)
+        may_fail = self.host.failures + self.host.questions > 0
+        return passed or ("failed" if may_fail and isinstance(error, Exception) else None)
 
     def close(self) -> wire.Closed:
         """End the thread, where it wants to know of it."""
@@ -263,9 +268,10 @@ class ServedLoop(Served[Loop]):
     def called(self, call: wire.Call) -> wire.Returned:
         """Make one call."""
         if isinstance(call, wire.Run):
-            self.host.failures = 0
+            self.host.failures = self.host.questions = 0
             return self.ran(partial(self.session.run, call.message))
         assert isinstance(call, wire.Resume)
+        self.host.questions = 0
         return self.ran(partial(self.session.resume, call.reply, call.approved))
 
     def ran(self, go: Callable[[], RunEnd]) -> wire.Ran:
