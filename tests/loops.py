@@ -34,6 +34,7 @@ from tercet.loop import Run
 from tercet.tools import Outcome
 
 NEVER = Summarization(TERCET, Trigger("messages", 1000))
+MOST = 1000
 LOOK, TAKE = Tool("look"), Tool("take")
 
 
@@ -103,9 +104,11 @@ class Host:
         return run.settled({waiting.place: self.decide(waiting.reason) for waiting in action.waiting})
 
     def finish(self, run: Run[Message]) -> Run[Message]:
-        while not run.is_over:
+        for _ in range(MOST):
+            if run.is_over:
+                return run
             run = self.step(run)
-        return run
+        raise AssertionError(f"the run is not over after {MOST} actions")
 
 
 def nothing(*_: object) -> None:

@@ -1,6 +1,6 @@
 """Tools whose arguments a JSON Schema describes."""
 
-import socket
+import urllib.request
 from typing import Any
 
 import pytest
@@ -74,11 +74,9 @@ def test_a_schema_that_is_none_is_refused() -> None:
 
 
 def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    def opened(*_: object) -> None:
-        raise AssertionError("a connection was opened")
-
-    monkeypatch.setattr(socket, "create_connection", opened)
+    opened: list[object] = []
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *given, **options: opened.append(given))
     tool = schema_tool("x", {"$ref": "http://example.org/schema.json"})
-    with pytest.raises(Exception, match=r"example\.org") as raised:
+    with pytest.raises(Exception, match=r"example\.org"):
         tool.problems("{}")
-    assert "Unresolvable" in repr(raised.value)
+    assert opened == []

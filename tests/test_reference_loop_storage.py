@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loops import NEVER, agent, says, thread
+from loops import NEVER, agent, problem, says, thread
 from tercet import (
     CHAT,
     CHAT_CODEC,
@@ -18,6 +18,7 @@ from tercet import (
     Agent,
     Block,
     CallModel,
+    Fatal,
     Message,
     Middleware,
     NeedsApproval,
@@ -139,6 +140,12 @@ def test_a_block_after_going_on_goes_back_to_what_the_thread_was() -> None:
     ended = restored(made, NEVER, json.loads(text(run)), TERCET_CODEC).answered(says("output"), Usage(1, 7))
     assert [message.content for message in ended.thread.history] == ["before"]
     assert (ended.thread.state, ended.thread.usage) == ({"key": 1}, Usage(1, 7))
+
+
+def test_where_something_failed_is_stored_with_it() -> None:
+    first = Middleware[Message]("first", wrap_tool=lambda use: use.outcomes[0] if len(use.outcomes) > 1 else Next())
+    run = begin(agent(first), thread(), INPUT).answered(says("", "look"), Usage(1)).returned(Fatal("on fire"))
+    assert problem(back(run).returned(Success("seen"))) == "tool 'look', step 1: on fire"
 
 
 def test_tercet_s_own_messages_are_read_as_they_were_written() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from loops import Host, contents, problem, says
@@ -234,6 +234,7 @@ MESSAGES = st.lists(
 )
 
 
+@example(messages=[CALL, INPUT, RESULT], through=2, places=[], limit=12, keep=1, prompt=None)
 @given(
     messages=MESSAGES,
     through=st.none() | st.integers(1, 9),

@@ -8,15 +8,15 @@ from random import Random
 
 from attrs import evolve, frozen
 
-from tercet_spec.agents import Agent, HookName, Middleware, Result, Tool
+from tercet_spec.agent_notation import ARGUMENTS, OWN, TOOLS
+from tercet_spec.agents import Agent, HookName, Middleware, Result
 from tercet_spec.notation import DEFAULT
 from tercet_spec.scenarios import Answer, Move, Operation, Reply, Resume, RunAgent, Scenario, Script
 from tercet_spec.vocabulary import Capability, Configuration, Entry, Message, ToolCall, Trigger
 
-TOOLS = (Tool("look", ("q",)), Tool("act"))
 MOST_MIDDLEWARE = 5
-VALID, INVALID = '{"q": "x"}', ('{"q": 1}', "{}", "look", '["q"]')
-OWN, OTHERS = "own", "another's"
+INVALID = ('{"q": 1}', "{}", "look", '["q"]')
+OTHERS = "other"
 
 
 class AgentDraft:
@@ -43,7 +43,7 @@ class AgentDraft:
             middleware = self.stack[place]
         elif len(self.stack) < MOST_MIDDLEWARE:
             names = {middleware.id for middleware in self.stack}
-            middleware = Middleware(next(name for name in "abcdefgh" if name not in names), writes=(OWN,))
+            middleware = Middleware(next(name for name in "abcdefgh" if name not in names), writes=OWN)
             self.stack.insert(place, middleware)
         else:
             middleware = next(middleware for middleware in self.stack if not middleware.summarizes)
@@ -56,7 +56,7 @@ class AgentDraft:
         """Put another in the place of a middleware."""
         self.stack[self.stack.index(middleware)] = other
 
-    def update(self, key: str = OWN) -> tuple[Entry]:
+    def update(self, key: str = OWN[0]) -> tuple[Entry]:
         """Make a write that no other is equal to."""
         self.writes += 1
         return (Entry(key, f"w{self.writes}"),)
@@ -90,7 +90,7 @@ def wrap_model(draft: AgentDraft, place: int, kind: int, more: int) -> None:
             moves = [next_, Move("return", update=draft.update(OTHERS))]
         case 9:
             moves = [next_] * (more % 3) + [Move("fail")]
-        case 10 | 11 if draft.can("questions"):
+        case 10 | 11 if draft.can("questions", "suspends"):
             moves = [next_] * (more % 2) + [Move("ask", "Go on?")] * (1 + more // 2)
         case 12:
             note = Move("next", f"a note {more}")
@@ -99,7 +99,7 @@ def wrap_model(draft: AgentDraft, place: int, kind: int, more: int) -> None:
             moves = [next_, Move("answer", "instead")]
             draft.give(place + 1, "wrap_model", next_, Move("return", update=draft.update()))
     given = draft.give(place, "wrap_model", *moves)
-    if kind in (10, 11) and more != 1:
+    if kind in (10, 11) and more != 1 and draft.can("questions", "suspends"):
         draft.replace(given, evolve(given, asks=True))
 
 
@@ -112,7 +112,7 @@ def wrap_tool(draft: AgentDraft, place: int, kind: int, more: int) -> None:
     match kind:
         case 0:
             moves = [Move("deny", "not now")]
-        case 1 | 2 | 3 if draft.can("approvals"):
+        case 1 | 2 | 3 if draft.can("approvals", "suspends"):
             moves = [Move("ask", "it costs")] * (1 + more % 2)
         case 4:
             moves = [next_] * (more % 2) + [Move("fail")]
@@ -183,7 +183,7 @@ def set_prompt(draft: AgentDraft, kind: int) -> None:
 
 def summarize(draft: AgentDraft, place: int, limit: int) -> None:
     """Put summarization into the stack."""
-    if any(middleware.summarizes for middleware in draft.stack):
+    if not draft.can("message-trigger") or any(middleware.summarizes for middleware in draft.stack):
         return
     draft.stack.insert(place, Middleware("summarization", summarizes=True))
     draft.configuration = evolve(draft.configuration, trigger=Trigger("messages", limit), keep_recent=2)
@@ -197,14 +197,15 @@ def run(draft: AgentDraft, steps: int, calls: int, wrong: int, fails: int, times
         made = []
         for place in range(1 + (calls + step) % 3):
             number += 1
-            arguments = INVALID[number % len(INVALID)] if wrong == 1 and place == step else VALID
+            arguments = INVALID[number % len(INVALID)] if wrong == 1 and place == step else ARGUMENTS
             name = "nothing" if wrong == 2 and place == step else ("look", "act")[(place + calls) % 2]
             made.append(ToolCall(f"c{draft.inputs}_{number}", name, arguments))
         answers.append(Answer(Message("assistant", "", tuple(made))))
     if 0 < fails < 4:
         failure = Answer(failure="cancelled" if fails == 3 else "failed")
         answers.insert(min(len(answers), fails - 1), failure)
-    results = [Result("error", "broken")] if wrong == 3 else [Result("fatal", "gone")] if wrong == 4 else []
+    outcomes = {3: [Result("error", "broken")], 4: [Result("fatal", "gone")]}
+    results = outcomes.get(wrong, []) if draft.can("tools") else []
     replies = [Reply(failure="failed")] if fails == 4 else []
     for again in range(1 + times % 2):
         draft.inputs += 1

@@ -1,16 +1,21 @@
-"""The ways to make a scenario of an agent's loop smaller or plainer: each candidate weighs less, and none is tried."""
+"""The ways to make a scenario of an agent's loop smaller or plainer: each candidate weighs less, and none is tried.
+
+What a line of notation need not say is plainest: its tools, its input, its arguments, its key.
+"""
 
 from collections.abc import Iterator
 
 from attrs import evolve
 
 from tercet_conformance.reductions import without_one
-from tercet_spec.agents import Agent, Middleware, Tool
+from tercet_spec.agent_notation import ARGUMENTS, OWN, TOOLS, input_of
+from tercet_spec.agents import Agent, Middleware
 from tercet_spec.notation import DEFAULT
 from tercet_spec.scenarios import Answer, Move, Operation, Resume, RunAgent, Scenario, Script
 from tercet_spec.vocabulary import Message, ToolCall
 
-PLAIN_ARGUMENTS = "{}"
+INVALID = "{}"
+MIDDLEWARE, CALLS = "abcdefgh", "xyzuvw"
 
 
 def weight(scenario: Scenario) -> tuple[int, ...]:
@@ -20,8 +25,10 @@ def weight(scenario: Scenario) -> tuple[int, ...]:
     moves = [move for run in runs for script in run.scripts for move in script.moves]
     answers = [answer for run in runs for answer in run.answers]
     calls = [call for answer in answers if answer.message for call in answer.message.calls]
-    texts = [move.text or "" for move in moves] + [run.message.content for run in runs]
-    texts += [call.arguments for call in calls] + [answer.message.content for answer in answers if answer.message]
+    texts = [move.text or "" for move in moves]
+    texts += [run.message.content for ordinal, run in enumerate(runs, 1) if run.message != input_of(ordinal)]
+    texts += [call.arguments for call in calls if call.arguments != ARGUMENTS]
+    texts += [answer.message.content for answer in answers if answer.message]
     return (
         len(scenario.operations),
         len(agent.stack),
@@ -29,16 +36,16 @@ def weight(scenario: Scenario) -> tuple[int, ...]:
         sum(len(run.scripts) for run in runs) + len(moves) + len(answers) + len(calls),
         sum(len(run.results) + len(run.replies) for run in runs),
         sum(len(move.update) + len(move.tools) + (move.of is not None) + (move.does != "pass") for move in moves)
-        + sum(len(middleware.writes) + middleware.asks for middleware in agent.stack)
+        + sum((each.writes != OWN and not each.summarizes) + each.asks for each in agent.stack)
         + sum(len(each.approved) for each in scenario.operations if isinstance(each, Resume)),
-        len(agent.tools)
-        + sum(len(tool.required) for tool in agent.tools)
+        (agent.tools != TOOLS)
         + (agent.prompt is not None)
         + (agent.prompt_section_tokens != Agent().prompt_section_tokens)
         + sum(middleware.section_tokens != Middleware("").section_tokens for middleware in agent.stack)
         + (scenario.configuration != DEFAULT)
         + sum(answer.failure == "cancelled" for answer in answers),
         sum(map(len, texts)) + sum(text != plain_text(text) for text in texts),
+        scenario != renamed(scenario),
     )
 
 
@@ -59,10 +66,42 @@ def smaller(scenario: Scenario) -> Iterator[Scenario]:
     for plainer in plainer_agents(agent):
         yield evolve(scenario, agent=plainer)
     yield evolve(scenario, configuration=DEFAULT)
+    yield renamed(scenario)
+    ordinal = 0
     for place, operation in enumerate(scenario.operations):
-        for other in plainer_operations(operation):
+        ordinal += isinstance(operation, RunAgent)
+        for other in plainer_operations(operation, ordinal):
             operations = (*scenario.operations[:place], other, *scenario.operations[place + 1 :])
             yield evolve(scenario, operations=operations)
+
+
+def renamed(scenario: Scenario) -> Scenario:
+    """Name middleware and calls by single letters, in order, as far as these go."""
+    agent = scenario.agent or Agent()
+    named = [middleware.id for middleware in agent.stack if not middleware.summarizes]
+    names = dict(zip(named, MIDDLEWARE, strict=False))
+    calls: dict[str | None, str] = {}
+
+    def call_renamed(call: ToolCall) -> ToolCall:
+        if call.id not in calls and len(calls) < len(CALLS):
+            calls[call.id] = CALLS[len(calls)]
+        return evolve(call, id=calls.get(call.id, call.id))
+
+    def answer_renamed(answer: Answer) -> Answer:
+        message = answer.message
+        return Answer(evolve(message, calls=tuple(map(call_renamed, message.calls)))) if message else answer
+
+    def operation_renamed(operation: Operation) -> Operation:
+        if not isinstance(operation, RunAgent):
+            return operation
+        scripts = tuple(
+            evolve(each, middleware=names.get(each.middleware, each.middleware)) for each in operation.scripts
+        )
+        return evolve(operation, scripts=scripts, answers=tuple(map(answer_renamed, operation.answers)))
+
+    stack = tuple(evolve(each, id=names.get(each.id, each.id)) for each in agent.stack)
+    operations = tuple(map(operation_renamed, scenario.operations))
+    return evolve(scenario, agent=evolve(agent, stack=stack), operations=operations)
 
 
 def without_hooks(scenario: Scenario, middleware: Middleware, *hooks: str, stays: bool = True) -> Scenario:
@@ -86,12 +125,10 @@ def plainer_agents(agent: Agent) -> Iterator[Agent]:
     plain = Agent()
     yield evolve(agent, prompt=None)
     yield evolve(agent, prompt_section_tokens=plain.prompt_section_tokens)
-    for tools in without_one(agent.tools):
-        yield evolve(agent, tools=tools)
-    yield evolve(agent, tools=tuple(Tool(tool.name) for tool in agent.tools))
+    yield evolve(agent, tools=TOOLS)
     for place, middleware in enumerate(agent.stack):
         others = [
-            evolve(middleware, writes=()),
+            evolve(middleware, writes=() if middleware.summarizes else OWN),
             evolve(middleware, asks=False),
             evolve(middleware, section_tokens=Middleware("").section_tokens),
         ]
@@ -99,8 +136,8 @@ def plainer_agents(agent: Agent) -> Iterator[Agent]:
             yield evolve(agent, stack=(*agent.stack[:place], other, *agent.stack[place + 1 :]))
 
 
-def plainer_operations(operation: Operation) -> Iterator[Operation]:
-    """Make a run, or how one goes on, smaller or plainer."""
+def plainer_operations(operation: Operation, ordinal: int) -> Iterator[Operation]:
+    """Make the run of this ordinal, or how it goes on, smaller or plainer."""
     if isinstance(operation, Resume):
         for approved in without_one(operation.approved):
             yield evolve(operation, approved=approved)
@@ -120,6 +157,7 @@ def plainer_operations(operation: Operation) -> Iterator[Operation]:
         yield evolve(operation, results=results)
     for replies in without_one(operation.replies):
         yield evolve(operation, replies=replies)
+    yield evolve(operation, message=input_of(ordinal))
     for text in shorter(operation.message.content):
         yield evolve(operation, message=Message("user", text))
 
@@ -159,8 +197,8 @@ def plainer_answers(answer: Answer) -> Iterator[Answer]:
     for calls in without_one(message.calls):
         yield Answer(evolve(message, calls=calls))
     for place, call in enumerate(message.calls):
-        if len(call.arguments) > len(PLAIN_ARGUMENTS):
-            plain = ToolCall(call.id, call.name, PLAIN_ARGUMENTS)
+        for arguments in (ARGUMENTS, INVALID):
+            plain = ToolCall(call.id, call.name, arguments)
             yield Answer(evolve(message, calls=(*message.calls[:place], plain, *message.calls[place + 1 :])))
 
 

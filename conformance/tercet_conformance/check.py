@@ -6,6 +6,7 @@ from time import monotonic
 
 from attrs import evolve, frozen
 
+from tercet_conformance.agent_macros import agent_burst
 from tercet_conformance.drawing import Shape, shape
 from tercet_conformance.driver import Diagnosis, Run
 from tercet_conformance.interface import Implementation
@@ -14,6 +15,7 @@ from tercet_conformance.loading import description_of
 from tercet_conformance.machine import explore, explore_loops
 from tercet_conformance.macros import burst
 from tercet_conformance.repeating import difference, unsteady
+from tercet_conformance.requirements import has_threads
 from tercet_conformance.search import (
     BUDGETS,
     BudgetName,
@@ -172,7 +174,7 @@ def late(limits: Limits) -> list[tuple[Diagnosis, Scenario]]:
 def missing(rule: AnyRule, roads: Sequence[tuple[Suite, Sightings]]) -> str:
     """Say which capabilities are not declared that a rule needs."""
     declared = frozenset[str]().union(*(suite.capabilities for suite, _ in roads))
-    return "not declared: " + ", ".join(sorted(rule.needs - declared))
+    return "not declared: " + (", ".join(sorted(rule.needs - declared)) or "message-trigger or token-trigger")
 
 
 def counter(progress: Progress, what: str, total: int) -> Callable[[], None]:
@@ -210,8 +212,9 @@ def look(suite: Suite, sightings: Sightings, plan: Plan, progress: Progress) -> 
 
 def probe(suite: Suite, sightings: Sightings, seed: int) -> None:
     """Run a handful of scenarios twice: findings of an implementation that draws at random do not come again."""
+    make = burst if has_threads(suite.capabilities) else agent_burst
     for number in range(PROBED):
-        scenario = burst(suite.capabilities, seed * 1_000_003 + number)
+        scenario = make(suite.capabilities, seed * 1_000_003 + number)
         one = suite.run(scenario)
         if one.diagnosis is not None and (one.diagnosis.is_hang or one.diagnosis.is_broken):
             return  # the search comes to it, and there are not many to spare

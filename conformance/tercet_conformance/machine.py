@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from tercet_conformance.agent_macros import AGENT_MACROS, RUN, AgentDraft, AgentMacro
 from tercet_conformance.macros import MACROS, OPENING, Macro, open_draft
+from tercet_conformance.requirements import has_threads
 from tercet_conformance.strategies import numbers
 from tercet_spec.notation import DEFAULT
 from tercet_spec.scenarios import Scenario
@@ -102,8 +103,9 @@ def explore(
     *,
     bursts: bool = True,
 ) -> None:
-    """Draw scenarios of threads with Hypothesis: the same seed, the same scenarios, in CI as elsewhere."""
-    draw(machine_for(capabilities, bursts=bursts), take, examples, seed_number)
+    """Draw scenarios of threads with Hypothesis, where there are threads: the same seed, the same scenarios."""
+    if has_threads(capabilities):
+        draw(machine_for(capabilities, bursts=bursts), take, examples, seed_number)
 
 
 def explore_loops(

@@ -37,6 +37,8 @@ from tercet_conformance.verdicts import (
 from tercet_spec.moments import Change, Configured, Step
 from tercet_spec.notation import format_line, line_of, sketch_of
 from tercet_spec.rules import AnyRule, Level, Origin, Profile
+from tercet_spec.run_words import SIGNS
+from tercet_spec.runs import AgentRun
 from tercet_spec.scenarios import Scenario
 
 STYLES = {
@@ -58,7 +60,10 @@ CHANGES = {
     "restored": "the restore",
     "edited": "the edit",
 }
-LEGEND = {"|": "the cut", "~": "covered by the summary", "^": "at fault"}
+LEGENDS: Mapping[str, Mapping[str, str]] = {
+    "thread": {"|": "the cut", "~": "covered by the summary", "^": "at fault"},
+    "run": {**SIGNS, "^": "where it left its course"},
+}
 WIDTH = 100
 
 
@@ -244,17 +249,21 @@ def print_entry(entry: KnownFailure, printer: Printer) -> None:
 
 def legend_of(drawings: Iterable[Drawing]) -> str:
     """Explain the signs that some drawings use."""
-    drawn = "".join(drawing.thread + drawing.marks for drawing in drawings)
-    return "   ".join(f"{sign} {meaning}" for sign, meaning in LEGEND.items() if sign in drawn)
+    drawn: dict[str, str] = {}
+    for drawing in drawings:
+        drawn[drawing.kind] = drawn.get(drawing.kind, "") + drawing.line + drawing.marks
+    return "   ".join(
+        f"{sign} {meaning}" for kind, text in drawn.items() for sign, meaning in LEGENDS[kind].items() if sign in text
+    )
 
 
 def print_thread(example: Counterexample, ordinal: int, drawing: Drawing | None, legend: str, printer: Printer) -> None:
-    """Print a thread as a line of notation, and as a drawing of where it broke."""
+    """Print a scenario as a line of notation, and as a drawing of where it broke."""
     line, nearly = in_notation(example.scenario)
     printer.line()
     printer.line(f"  {ordinal}  ", (line, "bold"), (nearly, "dim"))
-    if drawing is not None and drawing.thread:
-        printer.line("       ", shown(drawing.thread))
+    if drawing is not None and drawing.line:
+        printer.line("       ", shown(drawing.line))
         if drawing.marks:
             printer.line("       ", (drawing.marks, "red"))
     if legend:
@@ -268,7 +277,7 @@ def replayed(scenario: Scenario, saved: str | None, name: str) -> str | None:
 
 
 def where(example: Counterexample) -> str:
-    """Say in which step, request and message a rule broke."""
+    """Say in which run, step, request and message a rule broke."""
     moment, violation = example.finding.moment, example.finding.violation
     if isinstance(moment, Configured):
         return "the configuration"
@@ -276,6 +285,10 @@ def where(example: Counterexample) -> str:
         places = [
             f"{CHANGES[moment.kind]} after step {moment.number + 1}" if moment.number >= 0 else CHANGES[moment.kind]
         ]
+    elif isinstance(moment, AgentRun):
+        places = [f"run {moment.number + 1}"]
+        if violation.attempt is not None and violation.attempt >= 0:
+            places.append(f"model step {violation.attempt + 1}")
     else:
         places = [f"step {moment.number + 1}"]
     if isinstance(moment, Step) and violation.attempt is not None and len(moment.attempts) > 1:

@@ -26,8 +26,10 @@ def needs(scenario: Scenario) -> frozenset[Capability]:
     """Say what an implementation must be able to do for a scenario to be run against it.
 
     Where a thread goes back or is edited, what becomes of a summary that is never shown cannot be told.
+    An agent without summarization has no use for the configuration.
     """
-    needed = needed_by_configuration(scenario.configuration)
+    is_configured = scenario.agent is None or any(middleware.summarizes for middleware in scenario.agent.stack)
+    needed = needed_by_configuration(scenario.configuration) if is_configured else set()
     for operation in scenario.operations:
         match operation:
             case Configure(configuration):
@@ -50,6 +52,11 @@ def needs(scenario: Scenario) -> frozenset[Capability]:
             case Resume():
                 needed.add("suspends")
     return frozenset(needed | (needed_by_agent(scenario.agent) if scenario.agent else set()))
+
+
+def has_threads(capabilities: frozenset[Capability]) -> bool:
+    """Tell whether an implementation has threads without an agent's loop: it declares a trigger of summarization."""
+    return not capabilities.isdisjoint({"message-trigger", "token-trigger"})
 
 
 def needed_by_agent(agent: Agent) -> set[Capability]:

@@ -12,7 +12,7 @@ from tercet_conformance.directed import directed
 from tercet_conformance.drawing import letter
 from tercet_conformance.driver import Diagnosis, Run
 from tercet_conformance.macros import burst, refusals
-from tercet_conformance.requirements import needs
+from tercet_conformance.requirements import has_threads, needs
 from tercet_conformance.suite import Suite
 from tercet_conformance.tidiness import oddity
 from tercet_conformance.vectors import vectors
@@ -153,7 +153,9 @@ def saved_scenarios(capabilities: frozenset[Capability]) -> list[Scenario]:
 
 
 def generated_scenarios(capabilities: frozenset[Capability], bursts: int, seed: int) -> Iterator[Scenario]:
-    """The scenarios that are generated from a seed without Hypothesis: every refusal, then bursts."""
+    """The scenarios of threads that are generated from a seed without Hypothesis: every refusal, then bursts."""
+    if not has_threads(capabilities):
+        return
     yield from refusals(capabilities)
     for number in range(bursts):
         yield burst(capabilities, seed * 1_000_003 + number)

@@ -54,7 +54,7 @@ class Ask(Generic[M]):
 
         Raises SummaryRefused where it is no text, or blank within the bound; keeps ``compress.failure``.
         """
-        tail, summary = self.tail.covered(text, self.cut)
+        tail, summary = self.tail.summarized(text, self.cut)
         return tail.send(summary)
 
     @property
@@ -142,7 +142,7 @@ class Tail(Generic[M]):
         span = part(self.history, self.start, cut)
         return Ask((*map(self.history.__getitem__, back), *span) if back else tuple(span), self.text, self, cut)
 
-    def covered(self, text: str, cut: int) -> tuple["Tail[M]", Summary]:
+    def summarized(self, text: str, cut: int) -> tuple["Tail[M]", Summary]:
         """Cover the tail up to a cut with a new text: what is left of it, and the summary to commit.
 
         Raises SummaryRefused where the text is none, or blank within the bound; keeps ``compress.failure``.

@@ -38,7 +38,7 @@ def summarize(call: ModelCall[M]) -> ModelMove[M]:
     if isinstance(text, Fail):
         return Fail(f"the compressor failed: {text.error}")
     try:
-        rest, summary = tail.covered(text, cut)
+        rest, summary = tail.summarized(text, cut)
     except SummaryRefused as error:
         return Fail(str(error))
     if not call.results:

@@ -8,6 +8,7 @@ from attrs import frozen
 from tercet_spec.vocabulary import Message, ToolCall, Update
 
 HookName = Literal["before_agent", "section", "wrap_model", "wrap_tool", "after_agent"]
+ResultKind = Literal["success", "error", "approval", "fatal"]
 SEPARATOR = "\n\n"
 """What stands between the parts of a system prompt; no bound counts it."""
 SUMMARY = "summarization"
@@ -90,7 +91,7 @@ class Result:
     The text is the result's content, the reason of a need for approval, or the error that fails the run.
     """
 
-    kind: Literal["success", "error", "approval", "fatal"]
+    kind: ResultKind
     text: str = ""
     update: Update = ()
 

@@ -47,12 +47,16 @@ Happening = RunEvent | Summarized
 
 @frozen
 class Departure:
-    """Where a run left its course: the rule that was departed from, without its family, and the model step, from 1."""
+    """Where a run left its course: the rule that was departed from, without its family, and the model step, from 1.
+
+    ``event`` is the place of what was not as it must be among the run's events; that of the input is 0.
+    """
 
     rule: str
     expected: str
     seen: str
     step: int
+    event: int
 
 
 class Lost(Exception):
@@ -166,12 +170,20 @@ class Walk:
             return seen
         is_reply = isinstance(expected, ModelWrapped) and self.at > 0 and isinstance(self.events[self.at - 1], Resumed)
         is_suspended = isinstance(seen, RunEnded) and seen.outcome == "suspended"
-        self.depart("suspends" if is_reply or is_suspended else rule, name_of(expected), name_of(seen))
-        raise Lost
+        if is_reply or is_suspended:
+            rule = "suspends"
+        elif isinstance(seen, ToolWrapped | ToolRun) and isinstance(expected, SectionAsked | ModelWrapped | ModelAsked):
+            rule = "tool-outcomes"
+        raise self.lost(rule, name_of(expected), name_of(seen))
 
     def depart(self, rule: str, expected: str, seen: str) -> None:
-        """Say where the run left its course."""
-        self.departures.append(Departure(rule, expected, seen, self.step))
+        """Say where the run left its course: at what was taken last."""
+        self.departures.append(Departure(rule, expected, seen, self.step, self.at))
+
+    def lost(self, rule: str, expected: str, seen: str) -> Lost:
+        """Say that what comes next must not come."""
+        self.departures.append(Departure(rule, expected, seen, self.step, self.at + 1))
+        return Lost()
 
     def same(self, rule: str, what: str, expected: object, seen: object) -> None:
         """Say so where something is not as it must be."""
@@ -405,10 +417,8 @@ class Walk:
     def must_not_run(self, call: ToolCall, rule: str, why: str) -> None:
         """Say so where a call goes on that must not, and raise Lost."""
         if isinstance(seen := self.peek(), ToolWrapped | ToolRun) and seen.call == call:
-            self.depart(
-                rule, f"{call.name}({call.arguments[:40]}) {why}: no wrapper sees it, and no tool runs", name_of(seen)
-            )
-            raise Lost
+            told = f"{call.name}({call.arguments[:40]}) {why}: no wrapper sees it, and no tool runs"
+            raise self.lost(rule, told, name_of(seen))
 
     def use(self, call: ToolCall, *, approved: bool) -> Result:
         """Let the tool wrappers, and the tool within, have a valid call; raises Over where that fails the run."""
@@ -428,7 +438,7 @@ class Walk:
         middleware, within = stack[0], stack[1:]
         results: list[Result] = []
         while True:
-            if isinstance(comes := self.peek(), ToolWrapped) and comes.call == call:
+            if isinstance(peeked := self.peek(), ToolWrapped) and peeked.call == call:
                 rule = "nesting"
             expected = ToolWrapped(middleware.id, call, approved, tuple(results), (), ToolMove())
             seen = self.take(expected, rule)

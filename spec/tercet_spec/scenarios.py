@@ -113,6 +113,9 @@ class Edit:
     content: str | None = None
 
 
+MoveName = Literal["pass", "next", "return", "answer", "fail", "ask", "deny"]
+
+
 @frozen
 class Move:
     """What a hook is scripted to do when it is asked once.
@@ -131,7 +134,7 @@ class Move:
     - ``deny``: a tool wrapper returns an error that says so, with ``text`` for the reason.
     """
 
-    does: Literal["pass", "next", "return", "answer", "fail", "ask", "deny"] = "pass"
+    does: MoveName = "pass"
     text: str | None = None
     update: Update = ()
     tools: tuple[str, ...] = ()

@@ -96,7 +96,7 @@ def example_document(example: Counterexample, rule: str, name: str) -> dict[str,
     return {
         "line": line,
         "line_is_whole": not nearly,
-        "drawing": None if drawing is None else {"thread": shown(drawing.thread), "marks": drawing.marks},
+        "drawing": None if drawing is None else {drawing.kind: shown(drawing.line), "marks": drawing.marks},
         "where": where(example),
         "expected": violation.expected,
         "seen": violation.seen,

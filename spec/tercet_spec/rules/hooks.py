@@ -27,7 +27,7 @@ def departures(name: str) -> Callable[[AgentRun, Moment | None], Iterator[Violat
     def relation(run: AgentRun, _: Moment | None) -> Iterator[Violation]:
         for departure in run.departures:
             if departure.rule == name:
-                yield Violation(departure.expected, departure.seen, attempt=departure.step - 1)
+                yield Violation(departure.expected, departure.seen, attempt=departure.step - 1, event=departure.event)
 
     return relation
 

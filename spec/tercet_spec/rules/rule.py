@@ -45,12 +45,13 @@ class Origin(Enum):
 
 @frozen
 class Violation:
-    """Where a moment breaks a rule: what was expected, what was seen, which message is at fault."""
+    """Where a moment breaks a rule: what was expected, what was seen, which message is at fault, or event of a run."""
 
     expected: str
     seen: str
     position: int | None = None
     attempt: int | None = None
+    event: int | None = None
 
 
 def declares(*capabilities: Capability) -> Callable[[Description], bool]:
