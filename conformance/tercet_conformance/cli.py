@@ -30,7 +30,7 @@ from tercet_conformance.report import print_all_rules, print_replay, print_repor
 from tercet_conformance.reports import files as report_files
 from tercet_conformance.search import BudgetName
 from tercet_conformance.skeletons import SKELETONS, Language, Occupied, write_skeleton
-from tercet_conformance.smoke import STAGES, UNWRITTEN, walk
+from tercet_conformance.smoke import STAGES, walk
 from tercet_conformance.verdicts import (
     EXIT_BROKEN,
     EXIT_FAULT,
@@ -568,7 +568,7 @@ def smoke_command(context: click.Context, implementation: str, debug: bool) -> i
     with own_streams(), progress_bar() as advance:
         for each in walk(found.implementation):
             stages.append(each)
-            advance(each.name, len(stages), len(STAGES) + len(UNWRITTEN) + 1)
+            advance(each.name, len(stages), len(STAGES) + 2)
     print_walk(stages, found.name, output())
     return EXIT_FAULT if any(each.problem for each in stages) else EXIT_KEPT
 

@@ -34,8 +34,7 @@ SKELETONS: dict[Language, Skeleton] = {
         "Node 20 or newer",
         "`summarizer.js` is a complete small summarizer, and `loop.js` an agent's loop with middleware over it: put "
         "yours in their place. `adapter.js` is the wire around them; what it declares in `CAPABILITIES` is asked of "
-        "yours: take out what yours cannot do. Where it is a summarizer alone, its loop is not asked for without the "
-        "line that begins with `hooks`.",
+        "yours: take out what yours cannot do, and the line from `hooks` on where it has no loop.",
     ),
     "java": Skeleton(
         "java",

@@ -3,19 +3,18 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from tercet_conformance.interface import Implementation
 from tercet_conformance.limits import GivenUp, Limits
 from tercet_conformance.loading import description_of
 from tercet_conformance.requirements import needs
 from tercet_conformance.suite import Suite, applicable, ended
-from tercet_spec.agents import Agent, HookName, Middleware, Tool
 from tercet_spec.notation import parse, scenario_of
 from tercet_spec.rules import RULES
 from tercet_spec.rules.config import bad_trigger, too_few_kept
-from tercet_spec.scenarios import Answer, Move, Resume, RunAgent, Scenario, Script
-from tercet_spec.vocabulary import Capability, Configuration, Entry, Message, ToolCall, Trigger
+from tercet_spec.scenarios import Scenario
+from tercet_spec.vocabulary import Capability, Configuration, Trigger
 
 STAGES: tuple[tuple[str, str], ...] = (
     ("begins a thread, and takes a step", "limit 100 keep 1: step"),
@@ -42,39 +41,20 @@ STAGES: tuple[tuple[str, str], ...] = (
     ("blocks a turn", "limit 4 keep 2: u turn a u a u step blocked u"),
     ("goes back to a checkpoint", "limit 4 keep 2: u a checkpoint[x] u a u step restore[x] u"),
     ("is told that its history was edited", "limit 4 keep 2: u a u a u step remove[2] u"),
+    ("runs an agent's loop", "stack: run"),
+    ("runs tools that the model calls", "stack: run[model look(x)+act(y)]"),
+    ("shows a hook the input, and takes what it makes of it", 'stack a(before_agent): run[a.before_agent give "m2z"]'),
+    ("lets a hook block the input", "stack a(before_agent): run[a.before_agent fail]"),
+    ("lets a hook block the output", "stack a(after_agent): run[a.after_agent fail]"),
+    ("asks for a prompt section", 'stack a(section): run[a.section give "Be brief."]'),
+    ("lets a wrapper call next twice, and write", "stack a(wrap_model): run[a.wrap_model next next return 1 own=1]"),
+    ("waits for the reply to a question", 'stack a(wrap_model, asks): run[a.wrap_model ask "Go on?" next] resume'),
+    ("lets a wrapper deny a call", 'stack a(wrap_tool): run[a.wrap_tool deny "not now", model act(x)]'),
+    ("waits until a call is approved", 'stack a(wrap_tool): run[a.wrap_tool ask "it costs", model act(x)] resume'),
+    ("summarises within an agent's loop", "stack S limit 4 keep 2: run run run"),
 )
-
-
-def turn(hook: HookName | None = None, *moves: Move, calls: bool = False) -> Scenario:
-    """Make a run of an agent whose one middleware has a hook, with its script; the model ``calls`` a tool, or not.
-
-    The run goes on once for each move that asks something.
-    """
-    asked = [Resume() for move in moves if move.does == "ask"]
-    stack = () if hook is None else (Middleware("a", (hook,), ("seen",), asks=bool(asked) and hook == "wrap_model"),)
-    scripts = () if hook is None else (Script("a", hook, moves),)
-    called = Answer(Message("assistant", calls=(ToolCall("x", "look", '{"q": "m1z"}'),)))
-    run = RunAgent(Message("user", "m1z"), scripts, answers=(called,) if calls else ())
-    return Scenario(Configuration(Trigger("messages", 100), 1), (run, *asked), Agent(stack, (Tool("look", ("q",)),)))
-
-
-UNWRITTEN: tuple[tuple[str, Scenario], ...] = (
-    ("refuses a trigger of neither messages nor tokens", Scenario(Configuration(Trigger("words", 4), 2))),
-    ("runs an agent's loop", turn()),
-    ("runs a tool that the model calls", turn(calls=True)),
-    ("shows a hook the input, and lets it change that", turn("before_agent", Move(text="m2z"))),
-    ("lets a hook block the input", turn("before_agent", Move("fail"))),
-    ("asks a middleware for a prompt section", turn("section", Move(text="Be brief."))),
-    (
-        "lets a model wrapper call next twice, and write",
-        turn("wrap_model", Move("next"), Move("next", "m2z"), Move("return", update=(Entry("seen", "1"),), of=0)),
-    ),
-    ("waits for the reply to a question", turn("wrap_model", Move("ask", "Go on?"), Move("next"))),
-    ("lets a tool wrapper deny a call", turn("wrap_tool", Move("deny"), calls=True)),
-    ("waits until a call is approved", turn("wrap_tool", Move("ask"), calls=True)),
-    ("lets a hook block the output", turn("after_agent", Move("fail"))),
-)
-"""Stages that notation cannot write."""
+UNWRITTEN = ("refuses a trigger of neither messages nor tokens", Scenario(Configuration(Trigger("words", 4), 2)))
+"""A stage that notation cannot write."""
 
 
 @frozen
@@ -90,14 +70,12 @@ class Stage:
 
 def scenarios(capabilities: frozenset[Capability]) -> Iterator[tuple[str, str, Scenario]]:
     """Give the stages; where messages are not counted, their limits are of tokens, of which each message has one."""
-    counts_messages = "message-trigger" in capabilities
     for name, line in STAGES:
-        written = line if counts_messages or " tokens " in line else line.replace(" keep", " tokens keep", 1)
+        counts_messages = "message-trigger" in capabilities or " tokens " in line
+        written = line if counts_messages else line.replace(" keep", " tokens keep", 1)
         yield name, written, scenario_of(parse(written))
-    for name, scenario in UNWRITTEN:
-        trigger = scenario.configuration.trigger
-        counted = trigger if counts_messages or trigger.kind != "messages" else evolve(trigger, kind="tokens")
-        yield name, "", evolve(scenario, configuration=evolve(scenario.configuration, trigger=counted))
+    name, scenario = UNWRITTEN
+    yield name, "", scenario
 
 
 def walk(implementation: Implementation) -> Iterator[Stage]:

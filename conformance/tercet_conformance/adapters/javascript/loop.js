@@ -235,7 +235,7 @@ function attempt(call) {
   try {
     return call();
   } catch (error) {
-    if (error instanceof Failed && error.outcome === "failed") return null;
+    if (error instanceof Failed && error.outcome !== "cancelled") return null;
     throw error;
   }
 }
