@@ -18,10 +18,14 @@ Kind = TypeVar("Kind")
 
 
 class ScriptedLoopHost(ScriptedHost):
-    """Plays the hooks and the tools of an agent's loop too; ``questions`` counts those since the run last went on."""
+    """Plays the hooks and the tools of an agent's loop too, of the middleware of these ids.
 
-    def __init__(self) -> None:
+    ``questions`` counts those since the run last went on.
+    """
+
+    def __init__(self, ids: Sequence[str] = ()) -> None:
         super().__init__()
+        self.ids = ids
         self.moves: dict[tuple[str, HookName], list[Move]] = {}
         self.results: list[Result] = []
         self.ran = self.questions = 0
@@ -38,7 +42,10 @@ class ScriptedLoopHost(ScriptedHost):
         return self.failures + self.questions > 0
 
     def move(self, middleware: str, hook: HookName) -> Move:
-        """Take the next move that is scripted for a hook."""
+        """Take the next move that is scripted for a hook; the loop is told at once where the stack has none of it."""
+        if middleware not in self.ids:
+            known = ", ".join(self.ids) or "nobody"
+            self.refuse(Garbage(f"host.{hook} was asked of {described(middleware)}; in the stack there is {known}"))
         moves = self.moves.get((middleware, hook))
         move = moves.pop(0) if moves else Move()
         self.questions += move.does == "ask"

@@ -267,6 +267,12 @@ def nobodys_hook(_: Line, envelope: dict[str, Any]) -> bytes:
     return line_of(asked if "question" in envelope else envelope)
 
 
+@process("host.wrap_model was asked of 'nobody'; in the stack there is", make=plain_loop)
+def hook_of_a_stranger(_: Line, envelope: dict[str, Any]) -> bytes:
+    """Asks a hook of a middleware that is not in the stack."""
+    return line_of({**envelope, "middleware": "nobody"} if wraps(envelope) else envelope)
+
+
 @process("run asked for a request that cannot be: keep 9", make=plain_loop)
 def request_of_too_many(_: Line, envelope: dict[str, Any]) -> bytes:
     """Keeps messages of a request that has not so many."""
