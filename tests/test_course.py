@@ -1,4 +1,6 @@
-"""Where a run leaves its course, the rule that is named is the one that speaks of it."""
+"""Where a run leaves its course, the rule that is named is the one that speaks of it; a call is valid, or not."""
+
+import pytest
 
 from tercet_conformance.driver import run
 from tercet_conformance.gallery import BY_NAME
@@ -18,3 +20,19 @@ def test_a_call_that_is_passed_over_is_not_taken_for_one_that_is_nested_wrongly(
     agent = Agent((Middleware("a", ("wrap_model", "wrap_tool")),), (Tool("look"), Tool("act")))
     ran = run(implementation, implementation.describe(), Scenario(DEFAULT, (turn,), agent))
     assert {finding.rule.id for finding in findings(ran.trace, RULES)} == {"hooks.tools-offered"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_valid"),
+    [
+        ('{"q": "x", "more": 1.5}', True),
+        ('{"q": "x", "more": NaN}', False),
+        ('{"q": "x", "more": -Infinity}', False),
+        ('{"q": 1}', False),
+        ('["q"]', False),
+        ("{}", False),
+        ("", False),
+    ],
+)
+def test_arguments_are_valid_in_every_language_alike(arguments: str, is_valid: bool) -> None:
+    assert Tool("look", ("q",)).accepts(arguments) == is_valid
