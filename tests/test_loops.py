@@ -110,6 +110,12 @@ class FailingUnasked(PlainLoop):
         return RunEnd("failed")
 
 
+class AskingNobody(PlainLoop):
+    def run(self, message: Message) -> RunEnd:
+        self.host.wrap_model("SummarizationMiddleware", Request(None, (), ()), (), (), ())
+        return RunEnd("finished")
+
+
 class AskingWithGarbage(PlainLoop):
     def run(self, message: Message) -> RunEnd:
         self.host.wrap_model("a", "a request", (), (), ())  # type: ignore[arg-type]
@@ -150,6 +156,7 @@ class ShowingNumbers(PlainLoop):
         (ReturningNothing, "the run returned None; it returns a RunEnd"),
         (EndingOddly, "the run ended as 'done'; it is one of finished, blocked, failed, cancelled, suspended"),
         (FailingUnasked, "the run is failed where nothing was scripted that ends it so"),
+        (AskingNobody, "host.wrap_model was asked of 'SummarizationMiddleware'; in the stack there is a"),
         (AskingWithGarbage, "host.wrap_model was given 'a request': Expected `object`, got `str`"),
         (RespondingWithGarbage, "host.wrap_model was given"),
         (Swallowing, "a hook was given"),

@@ -104,7 +104,7 @@ def run_within(limits: Limits, implementation: Implementation, description: Desc
     """Run a scenario, each operation within the limits."""
     interrupts.forget()
     limits.scenario = scenario
-    host = ScriptedHost() if scenario.agent is None else ScriptedLoopHost()
+    host = ScriptedHost() if scenario.agent is None else ScriptedLoopHost([each.id for each in scenario.agent.stack])
     host.is_asked = False
     diagnosis = unsupported = None
     session: Guarded | None = None

@@ -41,7 +41,7 @@ class Refused(Exception):
 
 @frozen
 class Unsupported(Exception):
-    """Raised by ``append`` or ``step``: the implementation's messages cannot say this; no rule is broken by that."""
+    """Raised by what takes messages: the implementation's own cannot say this; no rule is broken by that."""
 
     reason: str
 

@@ -18,25 +18,38 @@ Kind = TypeVar("Kind")
 
 
 class ScriptedLoopHost(ScriptedHost):
-    """Plays the hooks and the tools of an agent's loop too."""
+    """Plays the hooks and the tools of an agent's loop too, of the middleware of these ids.
 
-    def __init__(self) -> None:
+    ``questions`` counts those since the run last went on.
+    """
+
+    def __init__(self, ids: Sequence[str] = ()) -> None:
         super().__init__()
+        self.ids = ids
         self.moves: dict[tuple[str, HookName], list[Move]] = {}
         self.results: list[Result] = []
-        self.ran = 0
+        self.ran = self.questions = 0
 
     def begin(self, run: RunAgent) -> None:
         """Take the scripts of a run."""
         self.moves = {(script.middleware, script.hook): list(script.moves) for script in run.scripts}
         self.replies, self.answers, self.results = list(run.replies), list(run.answers), list(run.results)
-        self.failures = 0
+        self.failures = self.questions = 0
+
+    @property
+    def may_end(self) -> bool:
+        """Whether something was scripted after which a run may end otherwise than finished."""
+        return self.failures + self.questions > 0
 
     def move(self, middleware: str, hook: HookName) -> Move:
-        """Take the next move that is scripted for a hook."""
+        """Take the next move that is scripted for a hook; the loop is told at once where the stack has none of it."""
+        if middleware not in self.ids:
+            known = ", ".join(self.ids) or "nobody"
+            self.refuse(Garbage(f"host.{hook} was asked of {described(middleware)}; in the stack there is {known}"))
         moves = self.moves.get((middleware, hook))
         move = moves.pop(0) if moves else Move()
-        if move.update or move.does in ("fail", "ask"):
+        self.questions += move.does == "ask"
+        if move.update or move.does == "fail":
             self.failures += 1
         return move
 
@@ -222,7 +235,7 @@ class LoopPerformance:
             self.host.events.append(trace.RunBegun(operation.message, self.state()))
             return self.end(lambda: self.loop.run(operation.message))
         if isinstance(operation, Resume) and self.waiting is not None:
-            waiting = self.waiting
+            waiting, self.host.questions = self.waiting, 0
             reply = operation.reply if waiting.question is not None else None
             places = range(len(waiting.waiting))
             approved = tuple(operation.approved[n] if n < len(operation.approved) else True for n in places)
@@ -240,7 +253,7 @@ class LoopPerformance:
         except (Unsupported, Garbage):
             raise
         except Exception:
-            if not host.failures or host.garbage is not None:
+            if not host.may_end or host.garbage is not None:
                 raise
             returned = RunEnd("failed")
         if host.garbage is not None:
@@ -248,7 +261,7 @@ class LoopPerformance:
         end = as_run_end(returned)
         self.waiting = end if end.outcome == "suspended" else None
         host.events.append(trace.RunEnded(end.outcome, self.state(), end.question, end.waiting))
-        if end.outcome != "finished" and not host.failures:
+        if end.outcome != "finished" and not host.may_end:
             return f"the run is {end.outcome} where nothing was scripted that ends it so"
         return None
 

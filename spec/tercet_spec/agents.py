@@ -1,7 +1,7 @@
 """The words of an agent's loop as frozen values: its middleware, what a hook is asked, what it answers."""
 
 import json
-from typing import Literal
+from typing import Literal, NoReturn
 
 from attrs import frozen
 
@@ -43,10 +43,15 @@ class Tool:
     def accepts(self, arguments: str) -> bool:
         """Tell whether arguments, which are JSON text, are valid."""
         try:
-            found = json.loads(arguments)
+            found = json.loads(arguments, parse_constant=refuse)
         except ValueError:
             return False
         return isinstance(found, dict) and all(isinstance(found.get(name), str) for name in self.required)
+
+
+def refuse(constant: str) -> NoReturn:
+    """Refuse NaN and the infinities: Python reads them, and they are no JSON."""
+    raise ValueError(f"{constant} is no JSON")
 
 
 @frozen
