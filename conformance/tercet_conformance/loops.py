@@ -66,7 +66,8 @@ class ScriptedLoopHost(ScriptedHost):
         """Answer as a hook that sees the input."""
         seen = self.taken(message, Message, "host.before_agent")
         passed = passed_by(self.move(middleware, "before_agent"), seen)
-        self.events.append(trace.InputSeen(middleware, unnamed(seen), self.state(entries), passed))
+        told = evolve(passed, message=passed.message and unnamed(passed.message))
+        self.events.append(trace.InputSeen(middleware, unnamed(seen), self.state(entries), told))
         return passed
 
     def after_agent(self, middleware: str, message: Message, entries: Update) -> Passed:
