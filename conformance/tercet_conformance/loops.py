@@ -260,9 +260,10 @@ class LoopPerformance:
         if host.garbage is not None:
             raise host.garbage
         end = as_run_end(returned)
+        waits_again = self.waiting is not None and end.outcome == "suspended"
         self.waiting = end if end.outcome == "suspended" else None
         host.events.append(trace.RunEnded(end.outcome, self.state(), end.question, end.waiting))
-        if end.outcome != "finished" and not host.may_end:
+        if end.outcome != "finished" and not host.may_end and not waits_again:
             return f"the run is {end.outcome} where nothing was scripted that ends it so"
         return None
 
