@@ -280,7 +280,7 @@ def request_of_too_many(_: Line, envelope: dict[str, Any]) -> bytes:
     return line.replace(b'"keep":', b'"keep":9000') if wraps(envelope) else line
 
 
-@process("run returned what cannot be read: Invalid enum value 'done'", make=plain_loop)
+@process("Invalid enum value 'done' - at `$.outcome`; there are: finished, blocked, failed", make=plain_loop)
 def run_that_is_done(_: Line, envelope: dict[str, Any]) -> bytes:
     """Names an outcome of a run that there is not."""
     return line_of(envelope).replace(b'"outcome":"finished"', b'"outcome":"done"')
