@@ -201,7 +201,7 @@ class AgentReader(Reader):
             if does is None:
                 return
             move = Move(does)
-            if does == "return" and self.next_is(re.compile("[0-9]")):
+            if does == "return" and self.next_is(re.compile("[0-9]")) and not self.next_is(KEY):
                 move = evolve(move, of=self.number(1) - 1)
             text = None if does == "pass" else self.optional_text()
             tools = self.names() if does == "next" and self.takes("without") else ()
@@ -358,10 +358,8 @@ def format_call(call: ToolCall) -> str:
 
 def format_result(result: Result) -> str:
     """Write what a tool comes to."""
-    words: list[str] = [] if result.kind == "success" else [result.kind]
-    if result.text or not words:
-        words.append(format_text(result.text))
-    return " ".join([*words, *format_update(result.update)])
+    kind = [] if result.kind == "success" else [result.kind]
+    return " ".join([*kind, format_text(result.text), *format_update(result.update)])
 
 
 def format_resume(resume: Resume) -> str:
