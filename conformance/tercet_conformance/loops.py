@@ -66,7 +66,8 @@ class ScriptedLoopHost(ScriptedHost):
         """Answer as a hook that sees the input."""
         seen = self.taken(message, Message, "host.before_agent")
         passed = passed_by(self.move(middleware, "before_agent"), seen)
-        self.events.append(trace.InputSeen(middleware, unnamed(seen), self.state(entries), passed))
+        told = evolve(passed, message=passed.message and unnamed(passed.message))
+        self.events.append(trace.InputSeen(middleware, unnamed(seen), self.state(entries), told))
         return passed
 
     def after_agent(self, middleware: str, message: Message, entries: Update) -> Passed:
@@ -259,9 +260,10 @@ class LoopPerformance:
         if host.garbage is not None:
             raise host.garbage
         end = as_run_end(returned)
+        waits_again = self.waiting is not None and end.outcome == "suspended"
         self.waiting = end if end.outcome == "suspended" else None
         host.events.append(trace.RunEnded(end.outcome, self.state(), end.question, end.waiting))
-        if end.outcome != "finished" and not host.may_end:
+        if end.outcome != "finished" and not host.may_end and not waits_again:
             return f"the run is {end.outcome} where nothing was scripted that ends it so"
         return None
 

@@ -139,8 +139,9 @@ def walked(agent: Agent, description: Description, events: Sequence[Happening]) 
 class Walk:
     """A walk along what was observed of one run.
 
-    ``offered`` names for each write, committed or not, the rule that says what becomes of it. ``tools`` are those
-    that the latest request offered; ``before`` counts the messages before the run.
+    ``offered`` names for each write, committed or not, the rule that says what becomes of it; ``uncommitted`` are
+    those since the last commit, and ``latest`` speaks of that where the run ends for it. ``tools`` are those that the
+    latest request offered; ``before`` counts the messages before the run.
     """
 
     agent: Agent
@@ -150,6 +151,8 @@ class Walk:
     at: int = 0
     step: int = 0
     offered: dict[Entry, str] = field(factory=dict)
+    uncommitted: set[Entry] = field(factory=set)
+    latest: str | None = None
     tools: tuple[str, ...] = ()
     before: int = field(default=Factory(lambda walk: len(walk.thread.history), takes_self=True))
     departures: list[Departure] = field(factory=list)
@@ -167,6 +170,7 @@ class Walk:
         seen = self.peek()
         if type(seen) is type(expected) and name_of(seen) == name_of(expected):
             self.at += 1
+            self.latest = None
             return seen
         is_reply = isinstance(expected, ModelWrapped) and self.at > 0 and isinstance(self.events[self.at - 1], Resumed)
         is_suspended = isinstance(seen, RunEnded) and seen.outcome == "suspended"
@@ -174,6 +178,8 @@ class Walk:
             rule = "suspends"
         elif isinstance(seen, ToolWrapped | ToolRun) and isinstance(expected, SectionAsked | ModelWrapped | ModelAsked):
             rule = "tool-outcomes"
+        elif isinstance(seen, RunEnded):
+            rule = self.latest or rule
         raise self.lost(rule, name_of(expected), name_of(seen))
 
     def depart(self, rule: str, expected: str, seen: str) -> None:
@@ -201,9 +207,10 @@ class Walk:
             mine, theirs = expected.get(key), found.get(key)
             if mine == theirs:
                 continue
-            too_much = self.offered.get(Entry(key, theirs)) if theirs is not None else None
+            write = None if theirs is None else Entry(key, theirs)
+            too_much = rule if rule and write in self.uncommitted else self.offered.get(write) if write else None
             missing = self.offered.get(Entry(key, mine)) if mine is not None else None
-            speaks = (rule if too_much else None) or too_much or missing or rule or "writes"
+            speaks = too_much or missing or rule or "writes"
             self.depart(speaks, f"{what}: {key!r} is {mine!r}", f"it is {theirs!r}")
 
     # The run.
@@ -213,7 +220,7 @@ class Walk:
         before = self.thread
         try:
             message, update = self.enter(message)
-            self.thread = self.thread.stored(message).updated(update)
+            self.commit((message,), update, "input-update" if update else None)
             answer = self.model_step()
             while answer.calls:
                 self.tool_step(answer.calls)
@@ -222,6 +229,7 @@ class Walk:
         except Over as over:
             if over.outcome == "blocked":
                 self.thread = evolve(before, usage=self.thread.usage)
+                self.uncommitted = set(self.offered)
             seen = self.take(RunEnded(over.outcome, State()), over.rule)
             self.same_thread(seen.shown, None if over.outcome == "finished" else over.rule)
             raise Lost from over
@@ -246,20 +254,28 @@ class Walk:
         for middleware in reversed(self.agent.having("after_agent")):
             seen = self.take(OutputSeen(middleware.id, answer, (), Passed()), "nesting")
             self.same("model-rewrite", f"{name_of(seen)} sees the output", answer, seen.message)
-            self.same_entries(f"{name_of(seen)} sees what is committed", seen.entries)
+            if seen.entries != merged(self.thread.entries, update):
+                self.same_entries(f"{name_of(seen)} sees what is committed", seen.entries)
             if seen.passed.blocked:
                 raise Over("blocked", "output-block")
             self.may_write(middleware, seen.passed.update, "writes")
             update = merged(update, seen.passed.update)
-        self.thread = self.thread.updated(update)
+        self.commit((), update, "writes" if update else None)
         raise Over("finished", "nesting")
 
     def may_write(self, middleware: Middleware, update: Update, rule: str) -> None:
         """Let a hook write where all keys are its own; ``rule`` says what comes of it. Raises Over."""
         for entry in update:
             self.offered[entry] = rule if entry.key in middleware.writes else "writes"
+            self.uncommitted.add(entry)
             if entry.key not in middleware.writes:
                 raise Over("failed", "writes")
+
+    def commit(self, messages: Sequence[Message], update: Update, rule: str | None) -> None:
+        """Commit messages with what was written; ``rule`` speaks of a run that ends for that."""
+        self.thread = self.thread.stored(*messages).updated(update)
+        self.uncommitted = set()
+        self.latest = rule
 
     # A model step.
 
@@ -270,7 +286,7 @@ class Walk:
         response = self.wrapped(self.agent.stack, request, "nesting", is_outermost=True)
         if response.message is None:
             raise Over("failed", "model-left")
-        self.thread = self.thread.stored(response.message).updated(response.update)
+        self.commit((response.message,), response.update, "model-rewrite" if response.update else None)
         return response.message
 
     def prompt(self) -> str | None:
@@ -375,12 +391,17 @@ class Walk:
     def tool_step(self, calls: Sequence[ToolCall]) -> None:
         """Run the tools that an answer calls: the results, and what is written with them, are committed together.
 
-        Whether the calls behind one that waits for a decision run before or after that is left open.
+        Whether the calls behind one that waits for a decision run before or after that is left open, and whether
+        those run at all that stand behind one that fails the run.
         """
         results: dict[int, Result] = {}
         waiting: list[int] = []
         for place, call in enumerate(calls):
-            result = self.use(call, approved=False)
+            try:
+                result = self.use(call, approved=False)
+            except Over:
+                self.pass_over(calls[place + 1 :])
+                raise
             if result.kind != "approval":
                 results[place] = result
                 continue
@@ -393,10 +414,17 @@ class Walk:
         first = len(self.thread.history)
         begins = {first + place: self.begins(calls[place], result) for place, result in results.items()}
         messages = [Message("tool", results[place].text, answers=(call.id,)) for place, call in enumerate(calls)]
-        for _, result in sorted(results.items()):
-            self.thread = self.thread.updated(result.update)
         known = {place: text for place, text in begins.items() if text is not None}
-        self.thread = evolve(self.thread.stored(*messages), beginnings={**self.thread.beginnings, **known})
+        self.thread = evolve(self.thread, beginnings={**self.thread.beginnings, **known})
+        update: Update = ()
+        for _, result in sorted(results.items()):
+            update = merged(update, result.update)
+        self.commit(messages, update, "tool-outcomes" if all(map(self.agent.accepts, calls)) else "tool-validated")
+
+    def pass_over(self, calls: Sequence[ToolCall]) -> None:
+        """Pass over what becomes of calls, of which nothing is said any more."""
+        while isinstance(seen := self.peek(), ToolWrapped | ToolRun) and seen.call in calls:
+            self.at += 1
 
     def begins(self, call: ToolCall, result: Result) -> str | None:
         """Say how the content of a result begins, where that is all the rules say: refused calls, denied ones."""
@@ -480,12 +508,12 @@ class Walk:
         """Name the rule that speaks of the message in a place of the history."""
         if place < len(seen) and seen[place].role == "system":
             return "sections"
+        roles = [messages[place].role for messages in (self.thread.history, seen) if place < len(messages)]
+        if "tool" in roles:
+            return "tool-validated" if self.thread.beginnings.get(place) == "" else "tool-outcomes"
         if place >= len(self.thread.history):
             return "model-rewrite"
-        role = self.thread.history[place].role
-        if role == "tool":
-            return "tool-validated" if self.thread.beginnings.get(place) == "" else "tool-outcomes"
-        return "input-first" if role == "user" else "model-rewrite"
+        return "input-first" if roles[0] == "user" else "model-rewrite"
 
 
 DECLINED = Result("error", DENIED)

@@ -303,7 +303,7 @@ class PlainLoop:
 
     def tool_step(self, calls: Sequence[ToolCall]) -> Waits[None]:
         """Run tools, and commit their results together."""
-        results = [self.use(call, approved=False) for call in calls]
+        results = self.used(calls)
         waiting = tuple(place for place, result in enumerate(results) if result.kind == "approval")
         if waiting:
             _, approved = yield RunEnd("suspended", waiting=waiting)
@@ -311,6 +311,10 @@ class PlainLoop:
                 results[place] = self.decided(calls[place], results[place], is_approved=is_approved)
         for call, result in zip(calls, results, strict=True):
             self.store_result(call, result)
+
+    def used(self, calls: Sequence[ToolCall]) -> list[Result]:
+        """Let each call come to something."""
+        return [self.use(call, approved=False) for call in calls]
 
     def decided(self, call: ToolCall, waiting: Result, *, is_approved: bool) -> Result:
         """Run a call that was approved; one that was not has an error for a result."""

@@ -6,10 +6,10 @@ from attrs import evolve
 
 from tercet_conformance.gallery.entry import right_loop
 from tercet_conformance.gallery.plain import Plain, View
-from tercet_conformance.gallery.plain_loop import PlainLoop, Waits
+from tercet_conformance.gallery.plain_loop import Failed, PlainLoop, Waits
 from tercet_conformance.interface import CompressorFailed, RunEnd
 from tercet_spec.agents import DENIED, Result
-from tercet_spec.vocabulary import ToolCall
+from tercet_spec.vocabulary import Message, ToolCall
 
 
 @right_loop
@@ -44,6 +44,39 @@ class SaysLittle(PlainLoop):
     def decided(self, call: ToolCall, waiting: Result, *, is_approved: bool) -> Result:
         result = super().decided(call, waiting, is_approved=is_approved)
         return result if is_approved else evolve(result, text=DENIED)
+
+
+@right_loop
+class ShowsEachWhatWasWritten(PlainLoop):
+    """Shows each hook around the run what those before it wrote, and takes all of it back where the run fails."""
+
+    def leave(self, answer: Message) -> None:
+        before = dict(self.entries)
+        try:
+            for middleware in self.leaving():
+                passed = self.host.after_agent(middleware.id, answer, self.shown())
+                self.look_for_a_block(passed)
+                self.write(self.own(middleware, passed.update))
+        except Failed:
+            self.entries = before
+            raise
+
+
+@right_loop
+class FinishesTheCalls(PlainLoop):
+    """Runs the calls behind one that fails the run too, before the run fails."""
+
+    def used(self, calls: Sequence[ToolCall]) -> list[Result]:
+        results = [self.used_or_failed(call) for call in calls]
+        if None in results:
+            raise Failed
+        return [result for result in results if result is not None]
+
+    def used_or_failed(self, call: ToolCall) -> Result | None:
+        try:
+            return self.use(call, approved=False)
+        except Failed:
+            return None
 
 
 class Forgiving(Plain):

@@ -348,7 +348,8 @@ RULES = (
     rule(
         "suspends",
         "Of the model wrappers only one that asks a question suspends a run; a tool wrapper's need for approval does "
-        "too. Nothing of the step is committed while it waits but the calls' usage.",
+        "too. Nothing of the step is committed while it waits but the calls' usage; then it goes on where it was, and "
+        "nothing that was done is done again.",
         "A run that waits for a person may wait for days: what it would have done must not be half done meanwhile.",
         {
             "a question that was asked": lambda run: any(end.question is not None for end in waited(run)),
