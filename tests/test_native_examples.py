@@ -70,7 +70,9 @@ def test_a_twin_breaks_one_rule(command: tuple[str, ...], rule: str, folder: Pat
     done = check("--report", "report.json", "--", *command)
     assert done.returncode == 1, done.stdout + done.stderr
     rules = json.loads((folder / "report.json").read_text())["rules"]
-    assert {each["id"]: each["verdict"] for each in rules if each["verdict"] != "pass"} == {rule: "fail"}
+    of_loops = {each["id"] for each in rules if each["id"].startswith("hooks.")}
+    unasked = dict.fromkeys(of_loops, "not applicable") if command[0] == "java" else {}
+    assert {each["id"]: each["verdict"] for each in rules if each["verdict"] != "pass"} == {rule: "fail", **unasked}
 
 
 class Conversation:
