@@ -150,7 +150,7 @@ def refused(**settings: Any) -> tuple[str, ...]:
             "tool 'a': problems is 5; it must be a function of the arguments' text",
         ),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "settings",
 )
 def test_an_agent_refuses_what_it_cannot_be_set_up_with(settings: dict[str, Any], expected: str) -> None:
     assert refused(**settings) == (expected,)
