@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from attrs import field, frozen
 
-from tercet.bound import bounded_together
+from tercet.bound import bounded
 from tercet.configuration import not_a_number
 from tercet.errors import ConfigurationRefused
 from tercet.forms import Forms
@@ -54,9 +54,13 @@ class Agent(Generic[M]):
 
     def system(self, sections: Sequence[str], character: Character) -> M | None:
         """Make the system prompt of prompt and sections; none where all are empty."""
-        kept = bounded_together(sections, self.max_prompt_section_tokens, character)
-        texts = [text for text in (self.prompt, *kept) if text]
-        return self.forms.system(BLANK_LINE.join(texts)) if texts else None
+        left = bounded("".join(sections), self.max_prompt_section_tokens, character)
+        parts = [self.prompt or ""]
+        for section in sections:
+            parts.append(left[: len(section)])
+            left = left[len(section) :]
+        text = BLANK_LINE.join(part for part in parts if part)
+        return self.forms.system(text) if text else None
 
 
 def problems_of_tools(tools: object) -> Iterator[str]:
