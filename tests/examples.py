@@ -2,7 +2,7 @@
 
 A block begins with a scenario in thread notation; each ``kept:`` or ``broken:`` line under it draws
 what an implementation did in the scenario's last step, or in the block, restore or edit that it ends
-with. ``spec/notation.md`` says how.
+with; of an agent, what a loop of the gallery does. ``spec/notation.md`` says how.
 """
 
 import re
@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 from attrs import evolve, frozen
 
+from run_examples import played
 from tercet_spec.characters import bounded
 from tercet_spec.moments import Moment, moments
 from tercet_spec.notation import Mark, Written, parse, scenario_of
@@ -77,7 +78,9 @@ from tercet_spec.vocabulary import (
 
 SPEC = Path(__file__).parent.parent / "spec"
 BLOCK = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-VERDICT = re.compile(r"(?P<kind>kept|broken):\s*(?P<drawn>.*?)(?P<breaks>(?:\s+[a-z]+\.[a-z-]+)*)\s*")
+VERDICT = re.compile(
+    r"(?P<kind>kept|broken):\s*(?P<drawn>.*?)(?P<breaks>(?:\s+[a-z]+\.[a-z-]+)*)(?:\s+\((?P<by>[a-z0-9-]+)\))?\s*"
+)
 TOKEN = re.compile(
     r"(?P<role>[sua])?\[(?:S(?P<asked>\d+)?(?::(?P<length>\d+)(?P<half>½)?)?|(?P<strange>\?))\]"
     r"|(?P<first>\d+)(?:-(?P<last>\d+)|(?P<changed>~))?"
@@ -111,7 +114,7 @@ class ExampleError(ValueError):
 
 @frozen
 class Example:
-    """One ``kept`` or ``broken`` line, with the scenario that it stands under."""
+    """One ``kept`` or ``broken`` line, with the scenario that it stands under; ``by`` names a loop of the gallery."""
 
     place: str
     scenario: str
@@ -119,6 +122,7 @@ class Example:
     kind: str
     drawn: str
     breaks: frozenset[str]
+    by: str = ""
 
     def __str__(self) -> str:
         return self.place
@@ -142,9 +146,8 @@ def examples(path: Path) -> Iterator[Example]:
             verdict = VERDICT.fullmatch(line)
             if verdict:
                 breaks = frozenset(verdict["breaks"].split())
-                yield Example(
-                    f"{path.name}:{number}", scenario, declares, verdict["kind"], verdict["drawn"].strip(), breaks
-                )
+                place, drawn = f"{path.name}:{number}", verdict["drawn"].strip()
+                yield Example(place, scenario, declares, verdict["kind"], drawn, breaks, verdict["by"] or "")
             elif line.startswith("declares:"):
                 declares = tuple(word.strip() for word in line.removeprefix("declares:").split(","))
             else:
@@ -154,6 +157,8 @@ def examples(path: Path) -> Iterator[Example]:
 def trace(example: Example) -> Trace:
     """Make the trace that an example draws."""
     scenario = scenario_of(parse(example.scenario))
+    if scenario.agent is not None:
+        return played(scenario, example.by, example.drawn)
     description = DESCRIPTION
     for word in example.declares:
         if word not in DECLARATIONS:

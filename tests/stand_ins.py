@@ -65,7 +65,7 @@ class Changed:
 
     def describe(self) -> Description:
         described = Reference().describe()
-        return evolve(described, name=self.name, capabilities=described.capabilities - self.fewer)
+        return evolve(described, name=self.name, capabilities=described.capabilities - {"hooks", *self.fewer})
 
     def open(self, configuration: Configuration, host: Host) -> Session:
         return self.around(Reference().open(configuration, host), host)

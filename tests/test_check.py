@@ -9,12 +9,15 @@ from tercet_conformance import verdicts
 from tercet_conformance.adapters.reference import CAPABILITIES, Reference
 from tercet_conformance.check import Plan, check
 from tercet_conformance.gallery import ENTRIES
+from tercet_conformance.machine import explore
 from tercet_conformance.macros import burst, refusals
 from tercet_conformance.requirements import needs
-from tercet_conformance.search import BUDGETS, Budget, generated_scenarios, saved_scenarios
+from tercet_conformance.search import BUDGETS, Budget, generated_loops, generated_scenarios, saved_scenarios
+from tercet_conformance.suite import applicable
 from tercet_conformance.verdicts import Report, RuleVerdict, Verdict
 from tercet_spec.rules import RULES, Profile
-from tercet_spec.vocabulary import Capability
+from tercet_spec.scenarios import Scenario
+from tercet_spec.vocabulary import Capability, Description
 
 QUICK = Plan(budget="quick")
 
@@ -167,6 +170,18 @@ def test_seeds_give_scenarios_of_their_own_and_saved_ones_stay() -> None:
     assert zero[:same] == one[:same]
     assert not any(scenario in one for scenario in zero[same:])
     assert saved_scenarios(CAPABILITIES)
+
+
+def test_no_thread_is_generated_where_no_trigger_is_declared_and_no_rule_of_threads_applies() -> None:
+    only_a_loop: frozenset[Capability] = frozenset({"hooks", "tools"})
+    drawn: list[Scenario] = []
+    explore(only_a_loop, drawn.append, 3, 0)
+    assert [*drawn, *generated_scenarios(only_a_loop, 9, 0), *saved_scenarios(only_a_loop)] == []
+    loops = list(generated_loops(only_a_loop, 100, 0))
+    assert all(needs(scenario) <= only_a_loop for scenario in loops)
+    assert {rule.family for rule in applicable(RULES, Description("a loop", "1", capabilities=only_a_loop))} == {
+        "hooks"
+    }
 
 
 def test_nothing_is_generated_that_needs_what_is_not_declared() -> None:

@@ -123,13 +123,13 @@ def test_git_leaves_out_what_is_saved_of_itself_and_nothing_else(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["check", "langchian"], "did you mean langchain or langchain-js?"),
+        (["check", "langchian"], "did you mean langchain or langchain-js or langchain-agent?"),
         (["check", "nonesuch:Mine"], "cannot import nonesuch"),
         (["check", "stand_ins:droping"], "did you mean dropping"),
         (["check", "stand_ins:failing"], "raised RuntimeError: no licence"),
         (["check", "stand_ins:NOT_CALLABLE"], "cannot be called"),
         (["check", "--only", "cuts"], "did you mean"),
-        (["check", "--only", "xyz"], "there are 45, which tercet explain lists"),
+        (["check", "--only", "xyz"], "there are 59, which tercet explain lists"),
         (["check", "--only", "cut.pair"], "there is no rule 'cut.pair'; did you mean cut.pairs"),
         (["check", "--seed", "-1"], "-1 is not in the range"),
         (["check", "--seed", "one"], "'one' is not a valid integer"),

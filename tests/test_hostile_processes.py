@@ -31,7 +31,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(process.Process, "__init__", counted)
     monkeypatch.setattr(process, "END_SECONDS", 1.0)
     monkeypatch.setattr(limits, "MOST_BROKEN", 3)
-    monkeypatch.setitem(BUDGETS, "quick", Budget(12, 2, 2))
+    monkeypatch.setitem(BUDGETS, "quick", Budget(12, 2, 2, 12))
     return ids
 
 

@@ -34,7 +34,8 @@ from tercet_conformance.adapters.langchain import (  # noqa: E402
     to_langchain,
     whole,
 )
-from tercet_conformance.driver import Run, ScriptedHost, run  # noqa: E402
+from tercet_conformance.driver import Run, run  # noqa: E402
+from tercet_conformance.hosts import ScriptedHost  # noqa: E402
 from tercet_conformance.interface import (  # noqa: E402
     Cancelled,
     CompressorFailed,

@@ -26,7 +26,7 @@ def fast_road() -> LangChain:
 def test_cuts_that_part_a_result_from_its_call_are_found_on_every_seed(seed: int) -> None:
     report = check(fast_road(), Plan(seed=seed, only=frozenset({"cut.pairs"}), saved=False))
     (pairs,) = report.verdicts
-    drawn = {drawing.thread for example in pairs.counterexamples if (drawing := draw(example.finding))}
+    drawn = {drawing.line for example in pairs.counterexamples if (drawing := draw(example.finding))}
     assert len(drawn) >= 2
     assert STRANDED in drawn
     for example in pairs.counterexamples:

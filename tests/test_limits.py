@@ -284,7 +284,8 @@ def test_a_search_that_hangs_ends_soon_and_says_so() -> None:
     hang, end = (diagnosis for diagnosis, _ in report.diagnoses)
     assert (hang.times, hang.is_hang) == (limits.MOST_HANGS, True)
     assert "the search ends here, since 3 scenarios hung" in end.problem
-    assert {each.verdict for each in report.verdicts} == {Verdict.COULD_NOT_RUN}
+    asked = [each for each in report.verdicts if each.rule.family != "hooks"]
+    assert {each.verdict for each in asked} == {Verdict.COULD_NOT_RUN}
     assert report.exit_code == 4
 
 

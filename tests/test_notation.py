@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from tercet_conformance.adapters.reference import CAPABILITIES
 from tercet_conformance.macros import burst
 from tercet_conformance.reductions import rewritten
-from tercet_spec import notation
+from tercet_spec import reader
 from tercet_spec.notation import (
     DEFAULT_SYSTEM,
     Configured,
     Line,
     Mark,
-    NotationError,
     Settings,
     Stepped,
     Written,
@@ -24,10 +23,11 @@ from tercet_spec.notation import (
     parse,
     scenario_of,
 )
+from tercet_spec.reader import NotationError
 from tercet_spec.scenarios import Append, Reply, Scenario, Step
 
-ids = st.none() | st.just("") | st.from_regex(notation.BARE_ID, fullmatch=True)
-lengths = st.none() | st.integers(0, notation.MOST)
+ids = st.none() | st.just("") | st.from_regex(reader.BARE_ID, fullmatch=True)
+lengths = st.none() | st.integers(0, reader.MOST)
 bare = st.builds(Written, st.sampled_from(["system", "user", "assistant"]), st.just(()), lengths)
 calls = st.builds(Written, st.just("assistant"), st.lists(ids, min_size=1, max_size=3).map(tuple), lengths)
 results = st.builds(Written, st.just("tool"), st.lists(ids, min_size=1, max_size=3).map(tuple), lengths)

@@ -30,7 +30,7 @@ def test_the_adapter_as_shown_is_the_one_that_init_writes() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [body for body in PYTHON if body not in (ADAPTER, COMPACT, OWN_TESTS)], ids=["sync", "async"]
+    "body", [body for body in PYTHON if body not in (ADAPTER, COMPACT, OWN_TESTS)], ids=["sync", "async", "loop"]
 )
 def test_the_reference_runs_as_shown(body: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(body, str(README), "exec"), {"__name__": "__main__"})
@@ -74,7 +74,7 @@ def test_the_threads_of_its_report_break_what_it_says() -> None:
         assert judged.verdicts[0].verdict is Verdict.FAIL
         drawing = draw(judged.verdicts[0].counterexamples[0].finding)
         assert drawing is not None
-        assert f"       {drawing.thread}\n       {drawing.marks}\n" in report
+        assert f"       {drawing.line}\n       {drawing.marks}\n" in report
 
 
 def test_its_two_commands_set_everything_up() -> None:

@@ -31,6 +31,7 @@ from tercet_conformance.reports import document, junit, markdown
 from tercet_conformance.reports import files as report_files
 from tercet_conformance.reports.files import RENDERERS, write
 from tercet_conformance.verdicts import Counterexample, Report, RuleVerdict, Verdict
+from tercet_spec.agents import Agent
 from tercet_spec.notation import parse, scenario_of
 from tercet_spec.rules import BY_ID, RULES, Level, Profile
 from tercet_spec.scenarios import OPERATIONS, Append, Operation, Scenario
@@ -136,7 +137,7 @@ def closed(kind: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_scenarios_are_published_as_the_vocabulary_has_them() -> None:
-    _, derived = msgspec.json.schema_components([Configuration, *get_args(Operation)])
+    _, derived = msgspec.json.schema_components([Configuration, Agent, *get_args(Operation)])
     for name, kind in OPERATIONS.items():
         definition = derived[kind.__name__]
         definition["properties"]["do"] = {"const": name}
@@ -183,11 +184,13 @@ def test_the_document_says_what_the_run_says() -> None:
     assert read["implementation"]["capabilities"] == sorted(BROKEN.description.capabilities)
     assert (read["seeds"], read["scenarios"], read["steps"]) == ([0], BROKEN.scenarios, BROKEN.steps)
     assert read["exit"] == {"code": 1, "meaning": MEANINGS[1]}
-    assert read["profile"] == {"kept": None, "asked": "bounded", "lacking": ["bound.sent"]}
+    assert read["profile"] == {"kept": None, "hooks": None, "asked": "bounded", "lacking": ["bound.sent"]}
     assert [(rule["id"], rule["verdict"]) for rule in read["rules"]] == [
         (verdict.rule.id, verdict.verdict.value) for verdict in BROKEN.verdicts
     ]
     assert documented(whole())["profile"]["kept"] == "durable"
+    assert documented(whole())["profile"]["hooks"]
+    assert documented(whole({"hooks.writes": said("hooks.writes", Verdict.FAIL)}))["profile"]["hooks"] is False
     assert documented(whole({MUST: said(MUST, Verdict.FAIL)}))["profile"]["kept"] is None
     passed = next(rule for rule in read["rules"] if rule["verdict"] == "pass")
     assert passed["reached"]
@@ -408,7 +411,7 @@ def test_a_comment_shows_all_that_is_needed_to_see_a_thread_again() -> None:
     assert violation.seen in code
     drawing = draw(EXAMPLE.finding)
     assert drawing is not None
-    assert any(in_notation(EXAMPLE.scenario)[0] in part and f" {drawing.thread}" in part for part in code)
+    assert any(in_notation(EXAMPLE.scenario)[0] in part and f" {drawing.line}" in part for part in code)
     assert any(part.startswith("tercet replay 'limit ") for part in code)
 
 

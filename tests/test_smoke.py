@@ -1,12 +1,15 @@
 """Smoke walks what is declared, and says in words what keeps the suite from driving an adapter."""
 
+from collections.abc import Sequence
+
 import pytest
 from attrs import evolve
 
 from tercet_conformance import cli, smoke
 from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.gallery import BY_NAME
-from tercet_conformance.interface import Host, Session
+from tercet_conformance.gallery.plain_loop import PlainLoop, PlainLoopImplementation
+from tercet_conformance.interface import Host, RunEnd, Session
 from tercet_conformance.limits import Limits
 from tercet_conformance.smoke import STAGES, walk
 from tercet_spec.notation import parse, scenario_of
@@ -59,6 +62,23 @@ def test_what_went_wrong_is_said_with_the_line_that_shows_it(
     assert "wrong stores messages, calls and results operation 1 (append): raised KeyError" in out
     assert "again: tercet replay 'limit 100 keep 1: u a(x,y) t(x) t(y) a' raises-at-append" in out
     assert "mend the first one first" in out
+
+
+class StopsAtQuestions(PlainLoop):
+    """Cannot go on with a run that waits."""
+
+    def resume(self, reply: str | None, approved: Sequence[bool]) -> RunEnd:
+        raise NotImplementedError("a run that waits is lost")
+
+
+def test_a_run_is_walked_where_hooks_are_declared() -> None:
+    stages = {stage.name: stage for stage in walk(PlainLoopImplementation("stops", StopsAtQuestions))}
+    wrong = {name: stage.problem for name, stage in stages.items() if stage.problem}
+    assert set(wrong) == {"waits for the reply to a question", "waits until a call is approved"}
+    assert all("operation 2 (resume): raised NotImplementedError" in problem for problem in wrong.values())
+    assert not any(stage.broken or stage.skipped for stage in stages.values())
+    skipped = {stage.name for stage in walk(BY_NAME["lazy"].make()) if stage.skipped}
+    assert skipped == {name for name, line in STAGES if line.startswith("stack")}
 
 
 class LooksItsTriggerUp(Reference):

@@ -5,13 +5,17 @@ import re
 import pytest
 
 from examples import SPEC, Example, ExampleError, blocks, broken, examples, trace
+from run_examples import DrawnOtherwise
 from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.driver import run
-from tercet_spec.notation import Line, Mark, NotationError, format_line, parse, scenario_of
+from tercet_conformance.gallery import BY_NAME, ENTRIES
+from tercet_spec.notation import Line, Mark, format_line, parse, scenario_of
+from tercet_spec.reader import NotationError
 from tercet_spec.rules import BY_ID
 
 CHAPTERS = sorted(SPEC.glob("*.md"))
 EXAMPLES = [example for chapter in CHAPTERS for example in examples(chapter)]
+RUNS = [example for example in EXAMPLES if example.scenario.startswith("stack")]
 SCENARIOS = {example.scenario: example for example in reversed(EXAMPLES)}
 
 
@@ -37,9 +41,31 @@ def test_a_kept_line_names_no_rule_and_a_broken_one_only_known_rules(example: Ex
     assert example.breaks <= set(BY_ID)
 
 
+@pytest.mark.parametrize("example", RUNS, ids=str)
+def test_a_loop_that_is_named_is_right_or_breaks_the_line_s_rule(example: Example) -> None:
+    entry = BY_NAME.get(example.by)
+    if example.kind == "kept":
+        assert example.by == "" or (entry is not None and entry.kind == "right")
+    else:
+        assert entry is not None
+        assert entry.rule in example.breaks
+
+
+def test_every_wrong_loop_takes_a_course_that_is_drawn() -> None:
+    wrong = {entry.name for entry in ENTRIES if entry.rule is not None and entry.rule.startswith("hooks.")}
+    assert wrong == {example.by for example in RUNS if example.kind == "broken"}
+
+
 @pytest.mark.parametrize(
     ("scenario", "drawn", "problem"),
     [
+        ("stack: run", "model", "drawn: model\n seen: model finished"),
+        ("stack: run", "model finished[a u]", "seen: model finished[u a]"),
+        ("stack: run", "model finished[counted 0]", "seen: model finished[counted 1]"),
+        ("stack: run", "model finished [u a]", "is no course; it may be"),
+        ("stack: run", "model[own=1] finished", "ModelAsked shows no state"),
+        ("stack: run[model act(x)]", "model act(x)[u] model finished", "ToolRun shows no messages"),
+        ("stack: run", "model finished[what]", "'what' says nothing of a run"),
         ("limit 5 keep 2: u a u", "sent 1-3, usage less", "'usage less' says nothing of a step"),
         ("limit 5 keep 2: u a u", "sent 1-4", "there is no message 4"),
         ("limit 5 keep 2: u a u", "sent 1-3 n", "the step has no note 1"),
@@ -55,7 +81,7 @@ def test_a_kept_line_names_no_rule_and_a_broken_one_only_known_rules(example: Ex
     ],
 )
 def test_a_line_that_cannot_be_drawn_says_why(scenario: str, drawn: str, problem: str) -> None:
-    with pytest.raises(ExampleError, match=re.escape(problem)):
+    with pytest.raises((ExampleError, DrawnOtherwise), match=re.escape(problem)):
         trace(Example("here", scenario, (), "kept", drawn, frozenset()))
 
 

@@ -7,18 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import SPEC, blocks
+from tercet_spec.agent_notation import TEXT
 from tercet_spec.notation import (
-    BARE_ID,
     REWRITTEN,
     Line,
-    NotationError,
     Noted,
     Stepped,
     format_line,
     parse,
     scenario_of,
 )
+from tercet_spec.reader import BARE_ID, NotationError
 from tercet_spec.scenarios import BeginTurn, Checkpoint, Edit, EndTurn, Restore
+from test_agent_notation import agent_lines
 from test_notation import answers, bare, ids, items, replies, settings, whole
 from test_spec_prose import sections
 
@@ -71,22 +72,28 @@ def goes_up(line: str) -> bool:
     return all(int(span["first"]) <= int(span["last"]) for span in SPAN.finditer(line))
 
 
+def spread(line: str) -> str:
+    """Write three spaces for each one that stands in no text."""
+    return re.sub(rf"({TEXT.pattern})| ", lambda found: found[1] or "   ", line, flags=re.DOTALL)
+
+
 @given(st.from_regex(GRAMMATICAL, fullmatch=True).filter(goes_up))
 def test_what_the_grammar_allows_is_read(line: str) -> None:
     read = parse(line)
     assert parse(format_line(read)) == read
-    assert parse(line.replace(" ", "   ")) == read
+    assert parse(spread(line)) == read
 
 
-@given(lines)
+@given(lines | agent_lines)
 def test_what_is_written_is_in_the_grammar(line: Line) -> None:
     assert GRAMMATICAL.fullmatch(format_line(line))
     assert parse(format_line(line)) == line
 
 
-def forms(section: str, frame: str) -> list[str]:
-    """Find the forms in the first column of a section's table, each put into a whole line."""
-    cells = re.findall(r"^\| (`.+?) \|", sections("notation")[section], re.MULTILINE)
+def forms(section: str, frame: str, head: str = "") -> list[str]:
+    """Find the forms in the first column of a section's table with this head, each put into a whole line."""
+    (table,) = re.findall(rf"^\| *{head} *\| \|\n((?:\|.*\n)+)", sections("notation")[section], re.MULTILINE)
+    cells = re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
     return [frame.format(form) for cell in cells for form in FORM.findall(cell) if form not in ("''", "-")]
 
 
@@ -95,6 +102,9 @@ FORMS = [
     *forms("Settings", "{}: u"),
     *forms("Steps", "u {}"),
     *forms("Between steps", "u a {}"),
+    *forms("Agents", "stack {}: run", "before the colon"),
+    *forms("Agents", "stack: run {}", "a run"),
+    *forms("Agents", "stack: run[a.wrap_model {}]", "what a hook does"),
 ]
 
 

@@ -20,6 +20,7 @@ from tercet_conformance.report import print_report
 from tercet_conformance.search import BUDGETS, Budget
 from tercet_conformance.verdicts import (
     BROKEN,
+    STRONGER,
     Counterexample,
     KnownFailure,
     Report,
@@ -246,8 +247,17 @@ def test_an_entry_is_used_or_idle_or_of_a_rule_that_was_not_decided(
 @given(st.dictionaries(st.sampled_from(sorted(BY_ID)), st.sampled_from(Verdict)))
 def test_who_keeps_a_profile_keeps_the_weaker_ones(changes: dict[str, Verdict]) -> None:
     verdicts = [RuleVerdict(rule, changes.get(rule.id, Verdict.PASS)) for rule in RULES]
-    kept = [keeps(verdicts, profile) for profile in Profile]
+    kept = [keeps(verdicts, profile) for profile in STRONGER]
     assert kept == sorted(kept, reverse=True)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(BY_ID)), st.sampled_from(Verdict)))
+def test_what_hooks_do_is_no_part_of_the_other_profiles(changes: dict[str, Verdict]) -> None:
+    verdicts = [RuleVerdict(rule, changes.get(rule.id, Verdict.PASS)) for rule in RULES]
+    others = [each for each in verdicts if each.rule.family != "hooks"]
+    assert [keeps(verdicts, profile) for profile in STRONGER] == [keeps(others, profile) for profile in STRONGER]
+    hooks = [each for each in verdicts if each.rule.family == "hooks"]
+    assert keeps(verdicts, Profile.HOOKS) == keeps(hooks, Profile.HOOKS)
 
 
 @pytest.mark.parametrize(

@@ -22,19 +22,73 @@ from tercet_conformance.check import Plan, check
 from tercet_conformance.driver import Run, run
 from tercet_conformance.gallery import BY_NAME, ENTRIES, Entry
 from tercet_conformance.limits import Limits
-from tercet_conformance.search import BUDGETS, Budget
+from tercet_conformance.search import BUDGETS, Budget, generated_loops
 from tercet_conformance.verdicts import Report, Verdict
 from tercet_conformance.wire import schema
 from tercet_conformance.wire.lines import object_of, read_fast, read_strictly
 from tercet_conformance.wire.process import Process
 from tercet_conformance.wire.remote import Remote
-from tercet_spec import wire
+from tercet_spec import vocabulary, wire
+from tercet_spec.agents import Agent, Middleware, Tool
+from tercet_spec.judgement import findings
 from tercet_spec.notation import parse, scenario_of
-from tercet_spec.vocabulary import Message
+from tercet_spec.rules import BY_ID
+from tercet_spec.scenarios import Answer, Move, Resume, RunAgent, Scenario, Script
+from tercet_spec.trace import RunEnded
+from tercet_spec.vocabulary import Message, ToolCall
 
 SPEC = Path(__file__).parents[1] / "spec"
 SCHEMA = SPEC / "tercet_spec" / "schemas" / "wire.json"
 CONVERSATION = "limit 3 keep 1: u a(x) t(x) u step"
+CALLS_A_TOOL = (Answer(Message("assistant", calls=(ToolCall("x", "look", '{"q": "m1z"}'),))),)
+QUIET = scenario_of(parse("limit 100 keep 1:")).configuration
+TURN = Scenario(
+    QUIET,
+    (
+        RunAgent(
+            Message("user", "m1z"),
+            (
+                Script(
+                    "notes",
+                    "wrap_model",
+                    (Move("next", "be brief"), Move("return", update=(vocabulary.Entry("seen", "1"),))),
+                ),
+            ),
+            answers=CALLS_A_TOOL,
+        ),
+    ),
+    Agent((Middleware("notes", ("wrap_model",), ("seen",)),), (Tool("look", ("q",)),)),
+)
+"""One run: a wrapper that adds a note and calls next, a tool call, a second model step."""
+WHOLE_TURN = Scenario(
+    QUIET,
+    (
+        RunAgent(
+            Message("user", "m1z"),
+            (
+                Script("a", "before_agent", (Move(text="changed", update=(vocabulary.Entry("seen", "\ud83d"),)),)),
+                Script("a", "section", (Move(text="Be brief."),)),
+                Script("a", "wrap_model", (Move("ask"), Move("next"))),
+                Script("b", "wrap_model", (Move("next", tools=("look",)), Move("next"), Move("return", "said"))),
+                Script("a", "wrap_tool", (Move("ask"),)),
+            ),
+            answers=(Answer(failure="failed"), *CALLS_A_TOOL),
+        ),
+        Resume("yes"),
+        Resume(approved=(True,)),
+        RunAgent(Message("user", "m2z"), (Script("b", "after_agent", (Move("fail"),)),)),
+        RunAgent(Message("user", "m3z"), (Script("a", "section", (Move("fail"),)),)),
+    ),
+    Agent(
+        (
+            Middleware("a", ("before_agent", "section", "wrap_model", "wrap_tool"), ("seen",), asks=True),
+            Middleware("b", ("wrap_model", "after_agent")),
+        ),
+        (Tool("look", ("q",)),),
+        "You are careful.",
+    ),
+)
+"""Every hook, a question and a call that waits, a run that is blocked and one that fails."""
 SERVE = "from tercet_conformance.gallery import BY_NAME; from tercet_conformance.wire.server import serve; "
 DRIVEN = [entry for entry in ENTRIES if entry.kind in ("wrong", "right", "null", "guard")]
 SHELF = """
@@ -49,6 +103,23 @@ while name := line.reading.readline().decode().strip():
     Server(BY_NAME[name].make(), line).serve()
     line.reading.readline()
 """
+
+RAISING = """
+from tercet_conformance.gallery.plain_loop import PlainLoop, PlainLoopImplementation
+from tercet_spec.agents import Response
+class Raises(PlainLoop):
+    def ask_model(self, request):
+        return Response(self.host.ask_model(request))
+    def look_for_a_block(self, passed):
+        if passed.blocked:
+            raise PermissionError("blocked")
+    def store_result(self, call, result):
+        raise KeyError(call.name)
+    def resume(self, reply, approved):
+        raise TimeoutError(reply)
+made = PlainLoopImplementation("raises", Raises)
+"""
+"""A loop that lets pass what the model raises, raises where the input is blocked, and where a result is stored."""
 
 
 def served(name: str) -> Remote:
@@ -80,12 +151,19 @@ def blocks(language: str) -> list[str]:
     return [each.partition("```")[0] for each in chapter.split(f"```{language}\n")[1:]]
 
 
-def test_the_conversation_in_the_chapter_is_what_is_said(said: list[str]) -> None:
-    remote = served("declares-little")
-    ran = run(remote, remote.describe(), scenario_of(parse(CONVERSATION)))
+@pytest.mark.parametrize(
+    ("place", "name", "scenario"),
+    [(0, "declares-little", scenario_of(parse(CONVERSATION))), (1, "runs-hooks", TURN)],
+    ids=["of a step", "of a run"],
+)
+def test_a_conversation_in_the_chapter_is_what_is_said(
+    place: int, name: str, scenario: Scenario, said: list[str]
+) -> None:
+    remote = served(name)
+    ran = run(remote, remote.describe(), scenario)
     remote.close()
     assert ran.diagnosis is None
-    (shown,) = blocks("wire")
+    shown = blocks("wire")[place]
     assert [meaning(line) for line in shown.strip().split("\n")] == [meaning(line) for line in said]
 
 
@@ -119,14 +197,19 @@ def test_all_that_is_said_is_as_the_schema_says(said: list[str]) -> None:
     ):
         assert run(remote, remote.describe(), scenario_of(parse(line))).diagnosis is None
     remote.close()
+    remote = served("runs-hooks")
+    for scenario in (TURN, WHOLE_TURN):
+        assert run(remote, remote.describe(), scenario).diagnosis is None
+    remote.close()
     shown = [f"< {line}" for block in blocks("json") for line in block.strip().split("\n")]
     for line in (*said, *shown):
         told = json.loads(line[2:])
         part = "FromSuite" if line.startswith("> ") or "call" in told else "FromProcess"
         validator = Draft202012Validator({**schema.schema(), "anyOf": [{"$ref": f"#/$defs/{part}"}]})
         assert [error.message for error in validator.iter_errors(told)] == [], line
-    kinds = {told["call"] for line in said if "call" in (told := json.loads(line[2:]))}
-    assert kinds == set(wire.CALLS)
+    told_of = [json.loads(line[2:]) for line in said]
+    assert {told["call"] for told in told_of if "call" in told} == set(wire.CALLS)
+    assert {told["question"] for told in told_of if "question" in told} == set(wire.QUESTIONS)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +315,7 @@ def test_over_a_pipe_a_check_sees_and_says_what_it_does_in_process(
     entry: Entry, shelf: Shelf, runs: list[Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tercet_conformance.wire.remote.Process", shelf.begin)
-    monkeypatch.setitem(BUDGETS, "quick", Budget(10, 1, 1))
+    monkeypatch.setitem(BUDGETS, "quick", Budget(10, 1, 1, loops_enough_for(entry)))
     plan = Plan("quick", seed=3, only=frozenset({entry.rule} if entry.rule else ()), shrinks=1)
     here = check(entry.make(), plan)
     seen = list(runs)
@@ -245,13 +328,31 @@ def test_over_a_pipe_a_check_sees_and_says_what_it_does_in_process(
         assert verdict.counterexamples
 
 
+def loops_enough_for(entry: Entry) -> int:
+    """Count the loops that are generated until one breaks the rule of a wrong one; of a right one some will do."""
+    implementation = entry.make()
+    description = implementation.describe()
+    if entry.rule is None or not entry.rule.startswith("hooks."):
+        return 12
+    for number, scenario in enumerate(generated_loops(description.capabilities, 1500, 3), 1):
+        if any(findings(run(implementation, description, scenario).trace, (BY_ID[entry.rule],))):
+            return number
+    raise AssertionError(f"nothing that is generated shows the fault of {entry.name}")
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BUDGETS, "quick", Budget(30, 2, 2))
+    monkeypatch.setitem(BUDGETS, "quick", Budget(30, 2, 2, 30))
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("name", ["cuts-anywhere", "never-stored", "lazy", "sends-nothing", "reference-in-utf8-bytes"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("cuts-anywhere", "never-stored", "lazy", "sends-nothing", "reference-in-utf8-bytes"),
+        *("last-outermost", "keeps-what-failed", "reference-by-loop"),
+    ],
+)
 def test_and_so_does_one_of_every_rule_in_a_process_of_its_own(name: str) -> None:
     plan = Plan("quick", seed=3, saved=False, shrinks=2)
     assert judged(check(served(name), plan)) == judged(check(BY_NAME[name].make(), plan))
@@ -261,6 +362,50 @@ def judged(report: Report) -> list[object]:
     """What a report says, timings aside."""
     verdicts = [(v.rule.id, v.verdict, v.reached, v.counterexamples, v.reason) for v in report.verdicts]
     return [report.description, report.scenarios, report.steps, verdicts, [d.problem for d, _ in report.diagnoses]]
+
+
+@pytest.mark.parametrize(
+    ("asked", "ends"),
+    [
+        (
+            RunAgent(Message("user", "m1z"), (Script("notes", "wrap_model", (Move("ask"),)),)),
+            "operation 2 (resume): raised TimeoutError: yes",
+        ),
+        (RunAgent(Message("user", "m1z"), answers=(Answer(failure="failed"),)), "failed"),
+        (RunAgent(Message("user", "m1z"), answers=(Answer(failure="cancelled"),)), "cancelled"),
+        (RunAgent(Message("user", "m1z"), (Script("notes", "before_agent", (Move("fail"),)),)), "failed"),
+        (RunAgent(Message("user", "m1z"), answers=CALLS_A_TOOL), "operation 1 (run_agent): raised KeyError: 'look'"),
+    ],
+    ids=["going on", "the model failed", "cancelled", "blocked", "of its own"],
+)
+def test_what_is_raised_within_a_run_ends_it_as_it_does_in_process(asked: RunAgent, ends: str) -> None:
+    made: dict[str, Any] = {}
+    exec(RAISING, made)
+    remote = Remote([sys.executable, "-c", f"{RAISING}{SERVE}serve(made)"])
+    middleware = Middleware("notes", ("before_agent", "wrap_model"), asks=True)
+    scenario = Scenario(QUIET, (asked, Resume()), Agent((middleware,), (Tool("look"),)))
+    ran = run(remote, remote.describe(), scenario)
+    remote.close()
+    assert ran == run(made["made"], remote.describe(), scenario)
+    last = ran.trace.events[-1]
+    seen = f"{ran.diagnosis.operation}: {ran.diagnosis.problem}" if ran.diagnosis else last
+    assert ends == (seen.outcome if isinstance(seen, RunEnded) else seen)
+
+
+def test_a_request_is_said_as_what_became_of_the_one_that_the_same_wrapper_was_shown(said: list[str]) -> None:
+    scripts = (Script("a", "wrap_model", (Move("next", "a note"),)),)
+    runs_of = tuple(RunAgent(Message("user", f"m{number}z"), scripts) for number in range(1, 30))
+    stack = (Middleware("a", ("wrap_model",)), Middleware("s", summarizes=True), Middleware("b", ("wrap_model",)))
+    configuration = scenario_of(parse("limit 5 keep 2:")).configuration
+    remote = served("runs-hooks")
+    ran = run(remote, remote.describe(), Scenario(configuration, runs_of, Agent(stack)))
+    remote.close()
+    assert ran.diagnosis is None
+    told_of = [json.loads(line[2:]) for line in said]
+    asked = [told["request"]["messages"] for told in told_of if told.get("question") in ("wrap_model", "ask_model")]
+    answered = [told["answered"]["request"]["messages"] for told in told_of if told.get("answered", {}).get("request")]
+    assert max(len(splice["add"]) for splice in (*asked, *answered)) <= 6
+    assert max(splice["keep"] for splice in asked) > 50
 
 
 def returning(introduction: str) -> str:

@@ -6,14 +6,16 @@ from time import monotonic
 
 from attrs import evolve, frozen
 
+from tercet_conformance.agent_macros import agent_burst
 from tercet_conformance.drawing import Shape, shape
 from tercet_conformance.driver import Diagnosis, Run
 from tercet_conformance.interface import Implementation
 from tercet_conformance.limits import MOST_BROKEN, MOST_HANGS, SECONDS, GivenUp, Limits
 from tercet_conformance.loading import description_of
-from tercet_conformance.machine import explore
+from tercet_conformance.machine import explore, explore_loops
 from tercet_conformance.macros import burst
 from tercet_conformance.repeating import difference, unsteady
+from tercet_conformance.requirements import has_threads
 from tercet_conformance.search import (
     BUDGETS,
     BudgetName,
@@ -21,6 +23,7 @@ from tercet_conformance.search import (
     Sightings,
     best,
     fold,
+    generated_loops,
     generated_scenarios,
     saved_scenarios,
     search,
@@ -171,7 +174,7 @@ def late(limits: Limits) -> list[tuple[Diagnosis, Scenario]]:
 def missing(rule: AnyRule, roads: Sequence[tuple[Suite, Sightings]]) -> str:
     """Say which capabilities are not declared that a rule needs."""
     declared = frozenset[str]().union(*(suite.capabilities for suite, _ in roads))
-    return "not declared: " + ", ".join(sorted(rule.needs - declared))
+    return "not declared: " + (", ".join(sorted(rule.needs - declared)) or "message-trigger or token-trigger")
 
 
 def counter(progress: Progress, what: str, total: int) -> Callable[[], None]:
@@ -195,6 +198,8 @@ def look(suite: Suite, sightings: Sightings, plan: Plan, progress: Progress) -> 
     probe(suite, sightings, plan.seed)
     generated = generated_scenarios(suite.capabilities, budget.bursts, plan.seed)
     search(suite, generated, sightings, counter(progress, "generated scenarios", budget.bursts))
+    loops = generated_loops(suite.capabilities, budget.loops, plan.seed)
+    search(suite, loops, sightings, counter(progress, "generated loops", budget.loops))
     count = counter(progress, "the state machine", budget.examples)
 
     def take(scenario: Scenario) -> None:
@@ -202,12 +207,14 @@ def look(suite: Suite, sightings: Sightings, plan: Plan, progress: Progress) -> 
         count()
 
     explore(suite.capabilities, take, budget.examples, plan.seed)
+    explore_loops(suite.capabilities, take, budget.examples, plan.seed)
 
 
 def probe(suite: Suite, sightings: Sightings, seed: int) -> None:
     """Run a handful of scenarios twice: findings of an implementation that draws at random do not come again."""
+    make = burst if has_threads(suite.capabilities) else agent_burst
     for number in range(PROBED):
-        scenario = burst(suite.capabilities, seed * 1_000_003 + number)
+        scenario = make(suite.capabilities, seed * 1_000_003 + number)
         one = suite.run(scenario)
         if one.diagnosis is not None and (one.diagnosis.is_hang or one.diagnosis.is_broken):
             return  # the search comes to it, and there are not many to spare

@@ -42,7 +42,8 @@ from tercet_conformance.verdicts import (
     Report,
 )
 from tercet_conformance.wire.process import command_text
-from tercet_spec.notation import NotationError, parse, scenario_of
+from tercet_spec.notation import parse, scenario_of
+from tercet_spec.reader import NotationError
 from tercet_spec.rules import BY_ID, RULES, AnyRule, Profile
 from tercet_spec.scenarios import Scenario
 
@@ -257,6 +258,7 @@ def tercet() -> None:
     \b
     tercet check                       the reference, against every rule
     tercet check langchain             LangChain's SummarizationMiddleware
+    tercet check langchain-agent       the loop of its create_agent, with middleware of its own
     tercet check langchain-js          LangChain.js's; deepagents-js: that of deepagents
     tercet check my_adapter:Mine       your own code: a module, and what makes the implementation
     tercet check -- node adapter.js    a program of any language that speaks the wire
@@ -324,8 +326,8 @@ def check(
 ) -> int:
     """Search for threads that break a rule, and shrink what is found.
 
-    IMPLEMENTATION is a bundled name (reference, langchain, langchain-js, deepagents-js) or
-    module:factory, where the factory returns an object with describe() and
+    IMPLEMENTATION is a bundled name (reference, langchain, langchain-agent, langchain-js,
+    deepagents-js) or module:factory, where the factory returns an object with describe() and
     open(configuration, host). After -- stands in its place the command of a program, of any
     language, that speaks the wire (spec/wire.md).
 

@@ -11,7 +11,8 @@ from attrs import evolve, frozen
 
 from tercet import Ask, Thread
 from tercet_conformance.adapters.reference import ReferenceSession, summarization
-from tercet_conformance.driver import Performance, ScriptedHost
+from tercet_conformance.driver import Performance
+from tercet_conformance.hosts import ScriptedHost
 from tercet_spec.requests import measure, opening, position_of
 from tercet_spec.scenarios import (
     Answer,
@@ -84,7 +85,7 @@ class Draft:
     def perform(self, operation: Operation) -> None:
         """Add an operation, and let the reference run along."""
         self.operations.append(operation)
-        self.performance.perform(operation, "")
+        self.performance.perform(operation)
 
     def append(self, *messages: Message) -> None:
         """Add messages to the history."""

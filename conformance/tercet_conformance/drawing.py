@@ -4,15 +4,27 @@
 
     u a(x) | a(y) t(x) t(y) u
     ~~~~~~        ^^^^
+
+A run of an agent's loop is drawn as its course, in short words, and where it left it::
+
+    b> a> model a< b< finished
+    ^^
 """
 
-from attrs import frozen
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
+from attrs import evolve, frozen
+
+from tercet_spec.course import Happening
 from tercet_spec.judgement import Finding
 from tercet_spec.moments import Change, Configured, Step
 from tercet_spec.notation import format_message, written_of
 from tercet_spec.pairs import Call, Pairs, Result, pair
 from tercet_spec.requests import opening
+from tercet_spec.run_words import words
+from tercet_spec.runs import AgentRun
+from tercet_spec.trace import InputSeen, ModelWrapped, OutputSeen, SectionAsked, ToolRun, ToolWrapped
 from tercet_spec.vocabulary import Message
 
 Shape = tuple[str, ...]
@@ -20,10 +32,11 @@ Shape = tuple[str, ...]
 
 @frozen
 class Drawing:
-    """A thread before a step, in notation, and marks under it: ``~`` covered, ``^`` at fault."""
+    """A thread before a step, in notation, or a run, in short words; and marks: ``~`` covered, ``^`` at fault."""
 
-    thread: str
+    line: str
     marks: str
+    kind: Literal["thread", "run"] = "thread"
 
 
 def kept_from(step: Step, attempt: int | None) -> int | None:
@@ -47,26 +60,39 @@ def covered_until(finding: Finding) -> int | None:
 
 
 def draw(finding: Finding) -> Drawing | None:
-    """Draw the step that a finding is about; ``None`` for a configuration."""
+    """Draw the step or the run that a finding is about; ``None`` for a configuration."""
     moment = finding.moment
     if isinstance(moment, Configured):
         return None
+    if isinstance(moment, AgentRun):
+        return draw_run(moment, finding.violation.event)
     cut = covered_until(finding)
     first = opening(moment.history)
-    words: list[tuple[str, str]] = []
+    marked: list[tuple[str, str]] = []
     for position, message in enumerate(moment.history):
         if position == cut:
-            words.append(("|", " "))
+            marked.append(("|", " "))
         covered = cut is not None and first <= position < cut
         mark = "^" if position == finding.violation.position else "~" if covered else " "
-        words.append((format_message(written_of(message)), mark))
+        marked.append((format_message(written_of(message)), mark))
     if cut == len(moment.history):
-        words.append(("|", " "))
+        marked.append(("|", " "))
+    return Drawing(*in_lines(marked))
+
+
+def draw_run(run: AgentRun, fault: int | None) -> Drawing:
+    """Draw a run, and mark the event at fault; the first one is its input, which has no word."""
+    marked = [(word, "^" if place == fault else " ") for place, word in enumerate(words(run.events), 1)]
+    return Drawing(*in_lines(marked), "run")
+
+
+def in_lines(marked: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Write words on a line, and their marks on another."""
     marks = ""
-    for number, (word, mark) in enumerate(words):
-        joins = number and mark == "~" == words[number - 1][1]
+    for number, (word, mark) in enumerate(marked):
+        joins = number and mark == "~" == marked[number - 1][1]
         marks += ("~" if joins else " ") * bool(number) + mark * len(word)
-    return Drawing(" ".join(word for word, _ in words), marks.rstrip())
+    return " ".join(word for word, _ in marked), marks.rstrip()
 
 
 def sent(finding: Finding) -> str | None:
@@ -86,14 +112,29 @@ def shape(finding: Finding) -> Shape:
     moment = finding.moment
     if isinstance(moment, Configured):
         return (finding.rule.id, finding.violation.expected)
+    if isinstance(moment, AgentRun):
+        return (finding.rule.id, *words(tuple(unnamed(moment))))
     cut = covered_until(finding)
     pairs = pair(moment.history)
     names: dict[Call, str] = {}
-    words: list[str] = []
+    shaped: list[str] = []
     for position, message in enumerate(moment.history):
-        words += ["|"] if position == cut else []
-        words.append(letter(message) + pair_names(message, position, pairs, names))
-    return (*words, moment.outcome if isinstance(moment, Step) else moment.kind)
+        shaped += ["|"] if position == cut else []
+        shaped.append(letter(message) + pair_names(message, position, pairs, names))
+    return (*shaped, moment.outcome if isinstance(moment, Step) else moment.kind)
+
+
+def unnamed(run: AgentRun) -> Iterator[Happening]:
+    """Give what happened in a run with middleware and calls named by their order."""
+    middleware: dict[str, str] = {}
+    calls: dict[str | None, str] = {}
+    for event in run.events:
+        if isinstance(event, InputSeen | SectionAsked | ModelWrapped | ToolWrapped | OutputSeen):
+            event = evolve(event, middleware=middleware.setdefault(event.middleware, str(len(middleware))))
+        if isinstance(event, ToolWrapped | ToolRun):
+            call_id = calls.setdefault(event.call.id, str(len(calls)))
+            event = evolve(event, call=evolve(event.call, id=call_id, name="tool"))
+        yield event
 
 
 def letter(message: Message) -> str:

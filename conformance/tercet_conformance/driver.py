@@ -1,9 +1,9 @@
 """Runs a scenario against an implementation and records its trace."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from traceback import TracebackException
-from typing import Any, NoReturn
+from typing import Any
 
 from attrs import define, evolve, field, fields, frozen, has
 
@@ -13,7 +13,7 @@ from tercet_conformance.garbage import (
     Garbage,
     as_checkpoint,
     as_ids,
-    as_messages,
+    as_loop,
     as_problems,
     as_session,
     as_state,
@@ -22,11 +22,13 @@ from tercet_conformance.garbage import (
     shortened,
 )
 from tercet_conformance.guard import Guarded, settled
+from tercet_conformance.hosts import ScriptedHost
 from tercet_conformance.interface import (
     Cancelled,
     CompressorFailed,
     FullSession,
     Implementation,
+    Loop,
     ModelFailed,
     Refused,
     Session,
@@ -35,10 +37,11 @@ from tercet_conformance.interface import (
     Unsupported,
 )
 from tercet_conformance.limits import Limits, Overdue
+from tercet_conformance.loops import LoopPerformance, ScriptedLoopHost
 from tercet_spec import scenarios, trace
+from tercet_spec.agents import Agent
 from tercet_spec.scenarios import (
     OPERATIONS,
-    Answer,
     Append,
     BeginTurn,
     Checkpoint,
@@ -46,12 +49,10 @@ from tercet_spec.scenarios import (
     Edit,
     EndTurn,
     PlacedNote,
-    Reply,
     Restore,
     Scenario,
-    reply_text,
 )
-from tercet_spec.trace import Appended, Event, Failure, Opened, Requested, StepBegun, StepEnded, Summarized, Trace
+from tercet_spec.trace import Appended, Event, Opened, Requested, StepBegun, StepEnded, Trace
 from tercet_spec.vocabulary import Configuration, Description, Message, Note, PendingCall, State
 
 NAMES = {kind: name for name, kind in OPERATIONS.items()}
@@ -88,83 +89,6 @@ class Run:
         return sum(isinstance(event, StepEnded) for event in self.trace.events)
 
 
-class ScriptedHost:
-    """Plays the compressor and the model by a scenario's script, and records every call.
-
-    It is one run's own, and in a run it answers only while a step is under way: what a step leaves
-    behind must not be taken for a part of a later one. ``tell`` is told of what is refused after the run.
-    """
-
-    is_asked = True
-    tell: Callable[[str], object] | None = None
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.replies: list[Reply] = []
-        self.answers: list[Answer] = []
-        self.asked = 0
-        self.answered = 0
-        self.failures = 0
-        self.usage = 0
-        self.garbage: Garbage | None = None
-        self.last_request: tuple[Message, ...] = ()
-
-    def summarize(self, given: Sequence[Message], so_far: str | None = None) -> str:
-        """Answer as the compressor, by the script."""
-        given = self.accepted(given, "host.summarize")
-        if so_far is not None and not isinstance(so_far, str):
-            self.refuse(Garbage(f"host.summarize was given {so_far!r} as the summary so far; it is a text or None"))
-        self.asked += 1
-        self.usage = self.weight()
-        reply = self.replies.pop(0) if self.replies else Reply()
-        text = None if reply.failure else reply_text(reply, self.asked)
-        self.events.append(Summarized(tuple(given), so_far, text, reply.failure, self.usage))
-        if text is None:
-            self.fail(reply.failure, CompressorFailed("the compressor failed, as scripted"))
-        if reply.blank is not None:
-            self.failures += 1
-        return text
-
-    def answer(self, request: Sequence[Message]) -> Message:
-        """Answer as the model, by the script."""
-        request = self.last_request = self.accepted(request, "host.answer", self.last_request)
-        self.answered += 1
-        self.usage = self.weight()
-        answer = self.answers.pop(0) if self.answers else Answer()
-        message = None if answer.failure else answer.message or Message("assistant", f"n{self.answered}z")
-        self.events.append(Requested(tuple(request), message, answer.failure, self.usage))
-        if message is None:
-            self.fail(answer.failure, ModelFailed("the model failed, as scripted"))
-        return message
-
-    def accepted(self, messages: object, what: str, known: Sequence[Message] = ()) -> tuple[Message, ...]:
-        """Take what the implementation hands over; it is told at once where that cannot be read."""
-        if not self.is_asked:
-            self.refuse(Garbage(f"{what} was called when no step was under way; it is called within step only"))
-        try:
-            return as_messages(messages, f"{what} was given", known)
-        except Garbage as garbage:
-            self.refuse(garbage)
-
-    def refuse(self, garbage: Garbage) -> NoReturn:
-        """Remember what cannot be read, in case the implementation swallows the error."""
-        self.garbage = garbage
-        if self.tell is not None:
-            self.tell(str(garbage))
-        raise garbage
-
-    def weight(self) -> int:
-        """Say what a call reports: each of twenty in a row another power of four, so that a sum tells them apart."""
-        return 1 << 2 * ((self.asked + self.answered) % 20)
-
-    def fail(self, failure: Failure | None, error: Exception) -> NoReturn:
-        """Raise what a scripted failure is."""
-        self.failures += 1
-        if failure == "cancelled":
-            raise Cancelled
-        raise Suspended if failure == "suspended" else error
-
-
 def run(
     implementation: Implementation, description: Description, scenario: Scenario, limits: Limits | None = None
 ) -> Run:
@@ -180,29 +104,31 @@ def run_within(limits: Limits, implementation: Implementation, description: Desc
     """Run a scenario, each operation within the limits."""
     interrupts.forget()
     limits.scenario = scenario
-    host = ScriptedHost()
+    host = ScriptedHost() if scenario.agent is None else ScriptedLoopHost([each.id for each in scenario.agent.stack])
     host.is_asked = False
     diagnosis = unsupported = None
-    session: FullSession | None = None
+    session: Guarded | None = None
     operation = "open"
     try:
         try:
-            configuration: Configuration = copied(scenario.configuration)
+            configuration, agent = given = copied((scenario.configuration, scenario.agent))
             with limits.call("open"):
-                opened = settled(implementation.open(configuration, host), "open")
-                session = Guarded(as_session(opened, description.capabilities), host, limits)
+                session = Guarded(begun(implementation, description, configuration, agent, host), host, limits)
         except Refused as refused:
             host.events.append(trace.Refused(scenario.configuration, as_problems(refused.problems)))
-            return Run(Trace(description, tuple(host.events)))
+            return Run(Trace(description, tuple(host.events), scenario.agent))
         with limits.call(operation):
-            unchanged(configuration, scenario.configuration)
+            unchanged(given, (scenario.configuration, scenario.agent))
             host.events.append(Opened(scenario.configuration, as_state(session.state()).warnings))
-        performance = Performance(session, host)
+        performance = (
+            LoopPerformance(session, host) if isinstance(host, ScriptedLoopHost) else Performance(session, host)
+        )
         for number, step in enumerate(scenario.operations, 1):
             operation = f"operation {number} ({NAMES[type(step)]})"
             with limits.call(operation):
-                diagnosis = performance.perform(step, operation)
-            if diagnosis:
+                problem = performance.perform(step)
+            if problem:
+                diagnosis = Diagnosis(operation, problem)
                 break
     except Unsupported as error:
         unsupported = text_of(error.reason) or "no reason was given"
@@ -223,7 +149,16 @@ def run_within(limits: Limits, implementation: Implementation, description: Desc
     if host.garbage is not None and diagnosis is None:
         diagnosis = Diagnosis(operation, str(host.garbage))
     interrupts.raise_swallowed()
-    return Run(Trace(description, tuple(host.events)), diagnosis, unsupported)
+    return Run(Trace(description, tuple(host.events), scenario.agent), diagnosis, unsupported)
+
+
+def begun(
+    implementation: Any, description: Description, configuration: Configuration, agent: Agent | None, host: ScriptedHost
+) -> Session | Loop:
+    """Begin a thread, with an agent's loop over it where there is one; raises Refused and Garbage."""
+    if agent is None:
+        return as_session(settled(implementation.open(configuration, host), "open"), description.capabilities)
+    return as_loop(settled(implementation.open_loop(configuration, agent, host), "open_loop"), description.capabilities)
 
 
 def copied(value: Any) -> Any:
@@ -307,10 +242,10 @@ class Performance:
     checkpoints: dict[str, tuple[str, tuple[Message, ...]]] = field(factory=dict)
     shown: State = field(factory=State)
 
-    def perform(self, operation: scenarios.Operation, name: str) -> Diagnosis | None:
-        """Perform one operation and record what it did."""
+    def perform(self, operation: scenarios.Operation) -> str | None:
+        """Perform one operation and record what it did; return what went wrong beside the rules."""
         given: scenarios.Operation = copied(operation)
-        diagnosis = None
+        problem = None
         match given:
             case Append(messages):
                 ids = self.stored(as_ids(self.session.append(messages), len(messages)))
@@ -321,7 +256,7 @@ class Performance:
             case Configure(configuration):
                 self.configure(configuration)
             case scenarios.Step():
-                diagnosis = self.take_step(given, name)
+                problem = self.take_step(given)
             case BeginTurn():
                 self.end_turn(blocked=False)
                 self.record(trace.TurnBegun(self.state()))
@@ -338,7 +273,7 @@ class Performance:
             case Edit():
                 self.edit(given)
         unchanged(given, operation)
-        return diagnosis
+        return problem
 
     def record(self, event: Event) -> None:
         """Add to the trace."""
@@ -412,7 +347,7 @@ class Performance:
         self.session.edit(copied(self.history))
         self.record(trace.Edited(self.history, before, self.state()))
 
-    def take_step(self, step: scenarios.Step, name: str) -> Diagnosis | None:
+    def take_step(self, step: scenarios.Step) -> str | None:
         """Take one model step; the host's own failures may pass through it, as they are or as another error."""
         host = self.host
         host.replies, host.answers, host.failures = list(step.replies), list(step.answers), 0
@@ -425,7 +360,7 @@ class Performance:
             self.commit(end, answers)
         self.record(StepEnded(end.outcome, self.state(), end.attempt, end.answer_id))
         if end.outcome != "committed" and not host.failures:
-            return Diagnosis(name, f"the step ended as {end.outcome} where nothing was scripted to fail")
+            return f"the step ended as {end.outcome} where nothing was scripted to fail"
         return None
 
     def stepped(self, system: str | None, notes: tuple[Note, ...], pending: tuple[PendingCall, ...]) -> object:

@@ -24,13 +24,14 @@ from attrs import NOTHING, fields, frozen, has
 from tercet_conformance.driver import field_names
 from tercet_conformance.garbage import described
 from tercet_conformance.names import WORDS, near
+from tercet_spec.agents import Agent
 from tercet_spec.notation import format_line, line_of
 from tercet_spec.rules import BY_ID
 from tercet_spec.scenarios import OPERATIONS, Operation, Reply, Scenario
 from tercet_spec.vocabulary import Configuration, TokenCounter
 
 FORMAT, VERSION = "scenario", 1
-FIELDS = ("tercet", "version", "rule", "line", "configuration", "operations")
+FIELDS = ("tercet", "version", "rule", "line", "configuration", "agent", "operations")
 LONGEST = 1_000_000
 """The longest text that a script may have the compressor return: it is made in a moment."""
 
@@ -74,6 +75,7 @@ def document_of(saved: Saved) -> dict[str, Any]:
         "rule": saved.rule,
         "line": format_line(line) if line else None,
         "configuration": plain(scenario.configuration),
+        "agent": None if scenario.agent is None else plain(scenario.agent),
         "operations": [{"do": names[type(operation)], **plain(operation)} for operation in scenario.operations],
     }
     return {name: value for name, value in document.items() if value is not None}
@@ -106,9 +108,10 @@ def decode(text: str, path: str = "scenario") -> Saved:
         raise ScenarioFileError(path, f'"rule" is {rule!r}, which is no rule of this release; see: tercet explain')
     refuse_unknown(document, FIELDS, "", path)
     configuration: Configuration = value_of(document.get("configuration"), Configuration, "configuration", path)
+    agent: Agent | None = value_of(document.get("agent"), Agent | None, "agent", path)
     written = value_of(document.get("operations"), list, "operations", path)
     operations = tuple(operation_of(each, f"operations[{number}]", path) for number, each in enumerate(written))
-    return Saved(Scenario(configuration, operations), rule)
+    return Saved(Scenario(configuration, operations, agent), rule)
 
 
 def operation_of(written: object, place: str, path: str) -> Operation:

@@ -4,13 +4,14 @@ from collections.abc import Collection, Sequence
 from operator import is_
 from typing import Any, TypeGuard, get_args
 
-from tercet_conformance.interface import FullSession, StepEnd
+from tercet_conformance.interface import FullSession, Loop, RunEnd, StepEnd
 from tercet_conformance.interrupts import is_persons
-from tercet_spec.trace import Outcome
-from tercet_spec.vocabulary import Message, Role, State, Summary, ToolCall
+from tercet_spec.trace import Outcome, RunOutcome
+from tercet_spec.vocabulary import Entry, Message, Role, State, Summary, ToolCall, Update
 
 ROLES = get_args(Role)
 OUTCOMES = get_args(Outcome)
+RUN_OUTCOMES = get_args(RunOutcome)
 LONGEST = 4_000_000
 """The longest text that a message may hold, which is more than is ever scripted: it is judged in a moment."""
 
@@ -122,6 +123,15 @@ def as_session(session: Any, capabilities: Collection[str]) -> FullSession:
     return taken
 
 
+def as_loop(loop: Any, capabilities: Collection[str]) -> Loop:
+    """Take the loop that open_loop returned; raises Garbage."""
+    needed = ("run", "state", *(("resume",) if "suspends" in capabilities else ()))
+    if lacking := [method for method in needed if not callable(getattr(loop, method, None))]:
+        raise Garbage(f"open_loop returned {kind_of(loop)}, which has no {' and no '.join(lacking)}")
+    taken: Loop = loop
+    return taken
+
+
 def as_checkpoint(checkpoint: object) -> str:
     """Take what names a checkpoint; raises Garbage."""
     if not isinstance(checkpoint, str):
@@ -162,7 +172,31 @@ def as_state(state: object, known: Sequence[Message] = ()) -> State:
         raise Garbage(f"state showed the summary {described(summary)}; it is a Summary of two texts, or None")
     if type(state.usage) is not int or state.usage < 0:
         raise Garbage(f"state showed the usage {described(state.usage)}; it is a whole number from 0 up")
-    return State(history, summary, state.usage, as_texts(state.warnings, "state showed the warnings"))
+    return State(
+        history, summary, state.usage, as_texts(state.warnings, "state showed the warnings"), as_entries(state.entries)
+    )
+
+
+def as_entries(entries: object) -> Update:
+    """Take a thread's state by key; raises Garbage."""
+    if not is_sequence(entries) or not all(
+        isinstance(entry, Entry) and isinstance(entry.key, str) and isinstance(entry.value, str) for entry in entries
+    ):
+        raise Garbage(f"state showed the entries {described(entries)}; they are a sequence of Entry, of two texts each")
+    return tuple(entries)
+
+
+def as_run_end(end: object) -> RunEnd:
+    """Take what run or resume returned; raises Garbage."""
+    if not isinstance(end, RunEnd):
+        raise Garbage(f"the run returned {described(end)}; it returns a RunEnd")
+    if end.outcome not in RUN_OUTCOMES:
+        raise Garbage(f"the run ended as {end.outcome!r}; it is one of {', '.join(RUN_OUTCOMES)}")
+    if not (end.question is None or isinstance(end.question, str)):
+        raise Garbage(f"the run waits for a reply to {described(end.question)}; a question is a text, or None")
+    if not is_sequence(end.waiting) or not all(type(place) is int for place in end.waiting):
+        raise Garbage(f"the run waits for the calls {described(end.waiting)}; they are places, whole numbers from 0 up")
+    return RunEnd(end.outcome, end.question, tuple(end.waiting))
 
 
 def as_step_end(end: object) -> StepEnd:

@@ -9,7 +9,7 @@ from tercet_conformance.limits import Limits
 
 
 class Asked(Protocol):
-    """A host: ``is_asked`` while a step is under way."""
+    """A host: ``is_asked`` while a step, or a run, is under way."""
 
     is_asked: bool
 
@@ -30,11 +30,11 @@ class Guarded:
 
     def guarded(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         """Make what is called in the place of a method."""
-        host, limits, is_step = self.host, self.limits, name == "step"
+        host, limits, asks = self.host, self.limits, name in ("step", "run", "resume")
 
         def call(*given: Any) -> Any:
             limits.what = name
-            host.is_asked = is_step
+            host.is_asked = asks
             try:
                 returned = method(*given)
             finally:

@@ -8,8 +8,9 @@ from typing import Protocol
 
 from attrs import frozen
 
-from tercet_spec.trace import Outcome
-from tercet_spec.vocabulary import Configuration, Description, Message, Note, PendingCall, State
+from tercet_spec.agents import ModelMove, Passed, Request, Response, Result, ToolMove
+from tercet_spec.trace import Outcome, RunOutcome
+from tercet_spec.vocabulary import Configuration, Description, Message, Note, PendingCall, State, ToolCall, Update
 
 
 class CompressorFailed(Exception):
@@ -40,7 +41,7 @@ class Refused(Exception):
 
 @frozen
 class Unsupported(Exception):
-    """Raised by ``append`` or ``step``: the implementation's messages cannot say this; no rule is broken by that."""
+    """Raised by what takes messages: the implementation's own cannot say this; no rule is broken by that."""
 
     reason: str
 
@@ -134,10 +135,83 @@ class FullSession(Session, Protocol):
         ...
 
 
+class LoopHost(Host, Protocol):
+    """The suite, to an agent's loop: it plays the hooks and the tools too.
+
+    ``entries`` are the thread's state by key, as it is committed, without the key of summarization.
+    """
+
+    def before_agent(self, middleware: str, message: Message, entries: Update) -> Passed:
+        """Answer as a hook that sees the input."""
+        ...
+
+    def section(self, middleware: str, entries: Update) -> str | None:
+        """Give a prompt section; ``None`` is a failure, which fails the run."""
+        ...
+
+    def wrap_model(
+        self,
+        middleware: str,
+        request: Request,
+        responses: Sequence[Response],
+        replies: Sequence[str],
+        entries: Update,
+    ) -> ModelMove:
+        """Answer as a model wrapper.
+
+        It is asked again after each call of next, and after each reply to a question, with all that it had before.
+        """
+        ...
+
+    def ask_model(self, request: Request) -> Message:
+        """Answer as the model. Raises ModelFailed or Cancelled."""
+        ...
+
+    def wrap_tool(
+        self, middleware: str, call: ToolCall, approved: bool, results: Sequence[Result], entries: Update
+    ) -> ToolMove:
+        """Answer as a tool wrapper; it is asked again after each call of next."""
+        ...
+
+    def run_tool(self, call: ToolCall) -> Result:
+        """Run a tool."""
+        ...
+
+    def after_agent(self, middleware: str, message: Message, entries: Update) -> Passed:
+        """Answer as a hook that sees the output."""
+        ...
+
+
+@frozen
+class RunEnd:
+    """How a run ended; a suspended one waits for a reply, or for a decision on the calls in these places."""
+
+    outcome: RunOutcome
+    question: str | None = None
+    waiting: tuple[int, ...] = ()
+
+
+class Loop(Protocol):
+    """One thread, and the loop of an agent over it. It may have a method ``close()`` too."""
+
+    def run(self, message: Message) -> RunEnd:
+        """Run with an input, to the end, or until it must wait."""
+        ...
+
+    def resume(self, reply: str | None, approved: Sequence[bool]) -> RunEnd:
+        """Go on with the run that waits: with the reply to its question, or a decision on each call (``suspends``)."""
+        ...
+
+    def state(self) -> State:
+        """Show the thread."""
+        ...
+
+
 class Implementation(Protocol):
     """What a factory returns.
 
-    It may have a method ``close()`` too, which is called when all is done.
+    It may have a method ``close()`` too, which is called when all is done, and, where ``hooks`` is declared, a
+    method ``open_loop(configuration, agent, host)`` that begins a thread with an agent's loop over it.
     """
 
     def describe(self) -> Description:

@@ -26,6 +26,7 @@ from tercet_spec.vocabulary import Capability, Character, Description
 BUNDLED: Mapping[str, tuple[str, str]] = {
     "reference": ("tercet_conformance.adapters.reference", ""),
     "langchain": ("tercet_conformance.adapters.langchain", "langchain"),
+    "langchain-agent": ("tercet_conformance.adapters.langchain_agent", "langchain"),
 }
 """The adapters that come with the suite: their modules, and the extra that each needs."""
 JAVASCRIPT: Mapping[str, str] = {
@@ -205,6 +206,6 @@ def description_problem(description: object) -> str | None:
     for field in ("parts", "sets_aside"):
         if not isinstance(value := getattr(description, field), bool):
             return f"{field}={described(value)}; it is True or False"
-    if not description.capabilities & {"message-trigger", "token-trigger"}:
-        return "neither the capability message-trigger nor token-trigger; nothing can be asked of it without one"
+    if not description.capabilities & {"message-trigger", "token-trigger", "hooks"}:
+        return "neither the capability message-trigger nor token-trigger nor hooks; nothing can be asked of it without"
     return None

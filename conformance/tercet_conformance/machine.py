@@ -13,9 +13,11 @@ from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from tercet_conformance.drafts import Draft
+from tercet_conformance.agent_macros import AGENT_MACROS, RUN, AgentDraft, AgentMacro
 from tercet_conformance.macros import MACROS, OPENING, Macro, open_draft
+from tercet_conformance.requirements import has_threads
 from tercet_conformance.strategies import numbers
+from tercet_spec.notation import DEFAULT
 from tercet_spec.scenarios import Scenario
 from tercet_spec.vocabulary import Capability
 
@@ -27,7 +29,7 @@ class ScenarioMachine(RuleBasedStateMachine):
     """Draws a scenario by macros; subclasses say what the implementation can do and what is done with it."""
 
     capabilities: frozenset[Capability] = frozenset()
-    draft: Draft
+    draft: Any
 
     def finish(self, scenario: Scenario) -> None:
         """Take the scenario of one example."""
@@ -47,7 +49,16 @@ def as_initialize() -> Any:
     return initialize(**numbers(OPENING))(begin)  # type: ignore[no-untyped-call]
 
 
-def as_rule(macro: Macro) -> Any:
+def as_initialize_loop() -> Any:
+    """Make the rule that opens every example of an agent's loop."""
+
+    def begin(self: ScenarioMachine) -> None:
+        self.draft = AgentDraft(DEFAULT, self.capabilities)
+
+    return initialize()(begin)
+
+
+def as_rule(macro: Macro | AgentMacro) -> Any:
     """Make a rule of a macro."""
 
     def play(self: ScenarioMachine, **drawn: int) -> None:
@@ -76,6 +87,14 @@ def machine_for(capabilities: frozenset[Capability], *, bursts: bool = True) -> 
     return type("MacroMachine", (ScenarioMachine,), {**rules, "capabilities": capabilities})
 
 
+@cache
+def loop_machine_for(capabilities: frozenset[Capability]) -> type[ScenarioMachine]:
+    """Make the machine whose rules are the macros of an agent's loop; a run takes a rule as any other does."""
+    rules = {macro.name: as_rule(macro) for macro in AGENT_MACROS}
+    rules |= {f"{RUN.name}_again": as_rule(RUN), "begin": as_initialize_loop()}
+    return type("LoopMachine", (ScenarioMachine,), {**rules, "capabilities": capabilities})
+
+
 def explore(
     capabilities: frozenset[Capability],
     take: Callable[[Scenario], None],
@@ -84,9 +103,23 @@ def explore(
     *,
     bursts: bool = True,
 ) -> None:
-    """Draw scenarios with Hypothesis: the same seed, the same scenarios, in CI as elsewhere."""
+    """Draw scenarios of threads with Hypothesis, where there are threads: the same seed, the same scenarios."""
+    if has_threads(capabilities):
+        draw(machine_for(capabilities, bursts=bursts), take, examples, seed_number)
 
-    class Explorer(machine_for(capabilities, bursts=bursts)):  # type: ignore[misc]
+
+def explore_loops(
+    capabilities: frozenset[Capability], take: Callable[[Scenario], None], examples: int, seed_number: int
+) -> None:
+    """Draw scenarios of an agent's loop, in the same way, where there is a loop."""
+    if "hooks" in capabilities:
+        draw(loop_machine_for(capabilities), take, examples, seed_number)
+
+
+def draw(machine: type[ScenarioMachine], take: Callable[[Scenario], None], examples: int, seed_number: int) -> None:
+    """Let a machine draw scenarios."""
+
+    class Explorer(machine):  # type: ignore[misc, valid-type]
         def finish(self, scenario: Scenario) -> None:
             take(scenario)
 

@@ -13,8 +13,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("tercet", "conformance of a summarizer").addoption(
         OPTION,
         metavar="NAME",
-        help="Check this implementation, one test a rule: a bundled name (reference, langchain, langchain-js,"
-        " deepagents-js) or module:factory.",
+        help="Check this implementation, one test a rule: a bundled name (reference, langchain, langchain-agent,"
+        " langchain-js, deepagents-js) or module:factory.",
     )
 
 

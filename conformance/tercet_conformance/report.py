@@ -26,6 +26,7 @@ from tercet_conformance.verdicts import (
     EXIT_UNDECIDED,
     FLOOR,
     MOST_NAMED,
+    STRONGER,
     Counterexample,
     KnownFailure,
     Report,
@@ -35,7 +36,9 @@ from tercet_conformance.verdicts import (
 )
 from tercet_spec.moments import Change, Configured, Step
 from tercet_spec.notation import format_line, line_of, sketch_of
-from tercet_spec.rules import AnyRule, Level, Origin
+from tercet_spec.rules import AnyRule, Level, Origin, Profile
+from tercet_spec.run_words import SIGNS
+from tercet_spec.runs import AgentRun
 from tercet_spec.scenarios import Scenario
 
 STYLES = {
@@ -57,7 +60,10 @@ CHANGES = {
     "restored": "the restore",
     "edited": "the edit",
 }
-LEGEND = {"|": "the cut", "~": "covered by the summary", "^": "at fault"}
+LEGENDS: Mapping[str, Mapping[str, str]] = {
+    "thread": {"|": "the cut", "~": "covered by the summary", "^": "at fault"},
+    "run": {**SIGNS, "^": "where it left its course"},
+}
 WIDTH = 100
 
 
@@ -136,15 +142,25 @@ def print_rules(verdicts: Sequence[RuleVerdict], printer: Printer) -> None:
     family = None
     for verdict in verdicts:
         rule = verdict.rule
-        if rule.family != family:
+        begins = rule.family != family
+        if begins:
             family = rule.family
             printer.line()
-        printer.line(
-            "  ",
-            (f"{verdict.verdict.value:<14}", STYLES.get(verdict.verdict, "yellow")),
-            f"  {rule.id:<{width}}  {rule.level.value:<6}  {rule.profile!s:<7}  ",
-            (remark(verdict), "dim"),
-        )
+        name = f"{family}.*" if is_beside(rule, verdicts) else rule.id
+        if begins or name == rule.id:
+            printer.line(
+                "  ",
+                (f"{verdict.verdict.value:<14}", STYLES.get(verdict.verdict, "yellow")),
+                f"  {name:<{width}}  {rule.level.value:<6}  {rule.profile!s:<7}  ",
+                (remark(verdict), "dim"),
+            )
+
+
+def is_beside(rule: AnyRule, verdicts: Sequence[RuleVerdict]) -> bool:
+    """Tell whether a rule is of a family that stands beside the others, and of which no rule is applicable."""
+    return rule.profile is Profile.HOOKS and all(
+        each.verdict is Verdict.NOT_APPLICABLE for each in verdicts if each.rule.profile is Profile.HOOKS
+    )
 
 
 def remark(verdict: RuleVerdict) -> str:
@@ -233,17 +249,21 @@ def print_entry(entry: KnownFailure, printer: Printer) -> None:
 
 def legend_of(drawings: Iterable[Drawing]) -> str:
     """Explain the signs that some drawings use."""
-    drawn = "".join(drawing.thread + drawing.marks for drawing in drawings)
-    return "   ".join(f"{sign} {meaning}" for sign, meaning in LEGEND.items() if sign in drawn)
+    drawn: dict[str, str] = {}
+    for drawing in drawings:
+        drawn[drawing.kind] = drawn.get(drawing.kind, "") + drawing.line + drawing.marks
+    return "   ".join(
+        f"{sign} {meaning}" for kind, text in drawn.items() for sign, meaning in LEGENDS[kind].items() if sign in text
+    )
 
 
 def print_thread(example: Counterexample, ordinal: int, drawing: Drawing | None, legend: str, printer: Printer) -> None:
-    """Print a thread as a line of notation, and as a drawing of where it broke."""
+    """Print a scenario as a line of notation, and as a drawing of where it broke."""
     line, nearly = in_notation(example.scenario)
     printer.line()
     printer.line(f"  {ordinal}  ", (line, "bold"), (nearly, "dim"))
-    if drawing is not None and drawing.thread:
-        printer.line("       ", shown(drawing.thread))
+    if drawing is not None and drawing.line:
+        printer.line("       ", shown(drawing.line))
         if drawing.marks:
             printer.line("       ", (drawing.marks, "red"))
     if legend:
@@ -257,7 +277,7 @@ def replayed(scenario: Scenario, saved: str | None, name: str) -> str | None:
 
 
 def where(example: Counterexample) -> str:
-    """Say in which step, request and message a rule broke."""
+    """Say in which run, step, request and message a rule broke."""
     moment, violation = example.finding.moment, example.finding.violation
     if isinstance(moment, Configured):
         return "the configuration"
@@ -265,6 +285,10 @@ def where(example: Counterexample) -> str:
         places = [
             f"{CHANGES[moment.kind]} after step {moment.number + 1}" if moment.number >= 0 else CHANGES[moment.kind]
         ]
+    elif isinstance(moment, AgentRun):
+        places = [f"run {moment.number + 1}"]
+        if violation.attempt is not None and violation.attempt >= 0:
+            places.append(f"model step {violation.attempt + 1}")
     else:
         places = [f"step {moment.number + 1}"]
     if isinstance(moment, Step) and violation.attempt is not None and len(moment.attempts) > 1:
@@ -330,12 +354,15 @@ def print_end(report: Report, printer: Printer) -> None:
     printer.line(*words)
     if report.is_whole:
         kept = report.kept
-        known = kept and any(each.is_known_must and each.rule.profile <= kept for each in report.verdicts)
+        known = kept and any(each.is_known_must and kept.contains(each.rule.profile) for each in report.verdicts)
         but = ", but for what is known" if known else ""
-        musts = sum(verdict.rule.level is Level.MUST for verdict in report.verdicts)
-        passed = sum(v.rule.level is Level.MUST and v.verdict is Verdict.PASS for v in report.verdicts)
+        passed, musts = passed_of(report, STRONGER)
         printer.line(f"MUST rules passed: {passed} of {musts}; an implementation that does nothing passes {FLOOR}")
         printer.line("profile kept: ", (str(kept) if kept else "none", "bold"), but, hindered(report))
+        if "hooks" in report.description.capabilities:
+            passed, musts = passed_of(report, (Profile.HOOKS,))
+            beside = "kept" if report.keeps_hooks else "not kept"
+            printer.line("profile hooks, beside it: ", (beside, "bold"), f"; MUST rules passed: {passed} of {musts}")
     if len(report.broken) > 1:
         printer.line("start with ", (report.broken[0].rule.id, "bold"), ": what breaks of itself is shown first")
     if report.asked is not None and (report.lacking or report.is_whole):
@@ -344,6 +371,12 @@ def print_end(report: Report, printer: Printer) -> None:
         said = f"of which is not applicable: {lacking}" if lacking else "kept" if is_kept else "not kept"
         printer.paragraph(f"profile asked for: {report.asked}, {said}", "")
     printer.line(f"exit code {report.exit_code}: {meaning(report)}")
+
+
+def passed_of(report: Report, profiles: Collection[Profile]) -> tuple[int, int]:
+    """Count the MUSTs of some profiles that passed, and all of them."""
+    musts = [each for each in report.verdicts if each.rule.level is Level.MUST and each.rule.profile in profiles]
+    return sum(each.verdict is Verdict.PASS for each in musts), len(musts)
 
 
 def hindered(report: Report) -> str:

@@ -1,5 +1,8 @@
 """What a scenario asks of an implementation: the capabilities without which it is not run."""
 
+from collections.abc import Mapping
+
+from tercet_spec.agents import Agent, HookName
 from tercet_spec.notation import DEFAULT
 from tercet_spec.readings import MARKER
 from tercet_spec.scenarios import (
@@ -10,6 +13,8 @@ from tercet_spec.scenarios import (
     Edit,
     EndTurn,
     Restore,
+    Resume,
+    RunAgent,
     Scenario,
     Step,
 )
@@ -21,8 +26,10 @@ def needs(scenario: Scenario) -> frozenset[Capability]:
     """Say what an implementation must be able to do for a scenario to be run against it.
 
     Where a thread goes back or is edited, what becomes of a summary that is never shown cannot be told.
+    An agent without summarization has no use for the configuration.
     """
-    needed = needed_by_configuration(scenario.configuration)
+    is_configured = scenario.agent is None or any(middleware.summarizes for middleware in scenario.agent.stack)
+    needed = needed_by_configuration(scenario.configuration) if is_configured else set()
     for operation in scenario.operations:
         match operation:
             case Configure(configuration):
@@ -40,7 +47,46 @@ def needs(scenario: Scenario) -> frozenset[Capability]:
             case Edit(content=content):
                 needed |= {"edit", "summary-shown"}
                 needed |= set() if content is None else {"exact-input"}
-    return frozenset(needed)
+            case RunAgent():
+                needed |= needed_by_run(operation, scenario.agent or Agent())
+            case Resume():
+                needed.add("suspends")
+    return frozenset(needed | (needed_by_agent(scenario.agent) if scenario.agent else set()))
+
+
+def has_threads(capabilities: frozenset[Capability]) -> bool:
+    """Tell whether an implementation has threads without an agent's loop: it declares a trigger of summarization."""
+    return not capabilities.isdisjoint({"message-trigger", "token-trigger"})
+
+
+def needed_by_agent(agent: Agent) -> set[Capability]:
+    """Say what an agent needs."""
+    needed: set[Capability] = {"hooks"}
+    needed |= {"sections"} if agent.having("section") else set()
+    needed |= {"tools"} if agent.having("wrap_tool") else set()
+    return needed | ({"questions", "suspends"} if any(middleware.asks for middleware in agent.stack) else set())
+
+
+def needed_by_run(run: RunAgent, agent: Agent) -> set[Capability]:
+    """Say what a run of an agent needs."""
+    own = {(middleware.id, key) for middleware in agent.stack for key in middleware.writes}
+    needed: set[Capability] = {"hooks"}
+    calls = any(answer.message and answer.message.calls for answer in run.answers)
+    needed |= {"tools"} if calls or run.results else set()
+    for script in run.scripts:
+        needed.update(*(NEEDED.get((script.hook, move.does), set()) for move in script.moves))
+        written = {(script.middleware, entry.key) for move in script.moves for entry in move.update}
+        needed |= {"writes"} if written - own else set()
+    return needed
+
+
+NEEDED: Mapping[tuple[HookName, str], set[Capability]] = {
+    ("before_agent", "fail"): {"input-blocks"},
+    ("after_agent", "fail"): {"output-blocks"},
+    ("wrap_model", "ask"): {"questions", "suspends"},
+    ("wrap_tool", "ask"): {"approvals", "suspends"},
+}
+"""What a scripted move of a hook needs."""
 
 
 def needed_by_step(step: Step) -> set[Capability]:

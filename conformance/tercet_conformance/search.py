@@ -7,16 +7,18 @@ from typing import Literal
 
 from attrs import Factory, define, evolve, frozen
 
+from tercet_conformance.agent_macros import agent_burst
 from tercet_conformance.directed import directed
 from tercet_conformance.drawing import letter
 from tercet_conformance.driver import Diagnosis, Run
 from tercet_conformance.macros import burst, refusals
-from tercet_conformance.requirements import needs
+from tercet_conformance.requirements import has_threads, needs
 from tercet_conformance.suite import Suite
 from tercet_conformance.tidiness import oddity
 from tercet_conformance.vectors import vectors
 from tercet_spec.judgement import Finding, Judgement, Situation
 from tercet_spec.moments import Configured
+from tercet_spec.runs import AgentRun
 from tercet_spec.scenarios import Scenario
 from tercet_spec.vocabulary import Capability
 
@@ -25,17 +27,21 @@ BudgetName = Literal["quick", "standard", "thorough"]
 
 @frozen
 class Budget:
-    """How many scenarios are run: bursts from seeds, examples of the state machine, runs on the whole road."""
+    """How many scenarios are run: bursts from seeds, examples of the state machine, runs on the whole road.
+
+    ``loops`` are the bursts of an agent's loop, where there is one.
+    """
 
     bursts: int
     examples: int
     whole: int
+    loops: int = 0
 
 
 BUDGETS: dict[BudgetName, Budget] = {
-    "quick": Budget(300, 15, 40),
-    "standard": Budget(2500, 200, 200),
-    "thorough": Budget(25_000, 2000, 1000),
+    "quick": Budget(300, 15, 40, 150),
+    "standard": Budget(2500, 200, 200, 1500),
+    "thorough": Budget(25_000, 2000, 1000, 15_000),
 }
 CANDIDATES = 60
 """Broken scenarios that are kept of each rule, to be shrunk."""
@@ -123,8 +129,8 @@ def kinds(diagnosis: Diagnosis) -> tuple[str, str]:
 def sight(finding: Finding) -> Sight:
     """Describe a finding coarsely: what was seen, and who speaks around the message at fault."""
     moment, position = finding.moment, finding.violation.position
-    if isinstance(moment, Configured) or position is None:
-        return (finding.violation.seen,)
+    if isinstance(moment, Configured | AgentRun) or position is None:
+        return (finding.violation.expected[:24], finding.violation.seen[:24])
     around = moment.history[max(0, position - 3) : position + 1]
     return (finding.violation.seen[:24], *(letter(message) for message in around))
 
@@ -147,10 +153,18 @@ def saved_scenarios(capabilities: frozenset[Capability]) -> list[Scenario]:
 
 
 def generated_scenarios(capabilities: frozenset[Capability], bursts: int, seed: int) -> Iterator[Scenario]:
-    """The scenarios that are generated from a seed without Hypothesis: every refusal, then bursts."""
+    """The scenarios of threads that are generated from a seed without Hypothesis: every refusal, then bursts."""
+    if not has_threads(capabilities):
+        return
     yield from refusals(capabilities)
     for number in range(bursts):
         yield burst(capabilities, seed * 1_000_003 + number)
+
+
+def generated_loops(capabilities: frozenset[Capability], loops: int, seed: int) -> Iterator[Scenario]:
+    """The scenarios of an agent's loop that are generated from a seed without Hypothesis, where there is a loop."""
+    for number in range(loops if "hooks" in capabilities else 0):
+        yield agent_burst(capabilities, seed * 1_000_003 + number)
 
 
 def search(

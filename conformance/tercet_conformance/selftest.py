@@ -15,11 +15,11 @@ from attrs import frozen
 
 from tercet_conformance.check import Plan, check
 from tercet_conformance.gallery import BY_NAME, ENTRIES, Entry
-from tercet_conformance.machine import explore
-from tercet_conformance.search import BUDGETS, BudgetName, generated_scenarios, saved_scenarios
+from tercet_conformance.machine import explore, explore_loops
+from tercet_conformance.search import BUDGETS, BudgetName, generated_loops, generated_scenarios, saved_scenarios
 from tercet_conformance.shrinking import shrink
 from tercet_conformance.suite import Suite, applicable
-from tercet_conformance.verdicts import Verdict
+from tercet_conformance.verdicts import STRONGER, Verdict
 from tercet_spec.rules import BY_ID, RULES, Level
 from tercet_spec.scenarios import Append, Scenario
 from tercet_spec.vocabulary import Capability
@@ -64,7 +64,10 @@ class Catch:
 
 @frozen
 class Floor:
-    """What a null implementation passes: so many of the MUSTs; ``whole`` families and a profile are a fault."""
+    """What a null implementation passes: so many of the MUSTs of summarization.
+
+    A profile that it keeps, ``hooks`` too, and ``whole`` families are a fault.
+    """
 
     entry: str
     says: str
@@ -124,7 +127,14 @@ def scenarios_of(task: Task, capabilities: frozenset[Capability]) -> Iterator[Sc
     """Give the scenarios of a check, saved ones first if they are asked for, but for the machines'."""
     if task.saved:
         yield from saved_scenarios(capabilities)
-    yield from generated_scenarios(capabilities, BUDGETS[task.budget].bursts, task.seed)
+    if not is_of_hooks(task):
+        yield from generated_scenarios(capabilities, BUDGETS[task.budget].bursts, task.seed)
+    yield from generated_loops(capabilities, BUDGETS[task.budget].loops, task.seed)
+
+
+def is_of_hooks(task: Task) -> bool:
+    """Tell whether an entry is wrong by a rule of the hooks, which nothing but a run of a loop can break."""
+    return (BY_NAME[task.entry].rule or "").startswith("hooks.")
 
 
 def first_caught(suite: Suite, task: Task) -> tuple[int, Scenario | None]:
@@ -145,7 +155,10 @@ def first_caught(suite: Suite, task: Task) -> tuple[int, Scenario | None]:
 
     try:
         examples = BY_MACHINES if task.machines else BUDGETS[task.budget].examples
-        explore(suite.capabilities, take, examples, task.seed, bursts=not task.machines)
+        if is_of_hooks(task):
+            explore_loops(suite.capabilities, take, examples, task.seed)
+        else:
+            explore(suite.capabilities, take, examples, task.seed, bursts=not task.machines)
     except Caught:
         pass
     return run, found
@@ -178,11 +191,14 @@ def measure_null(task: Task) -> Floor:
     entry = BY_NAME[task.entry]
     report = check(entry.make(), Plan("quick", task.seed, saved=task.saved, shrinks=0))
     musts = [verdict for verdict in report.verdicts if verdict.rule.level is Level.MUST]
-    passed = [verdict.rule for verdict in musts if verdict.verdict is Verdict.PASS]
+    strong = [verdict for verdict in musts if verdict.rule.profile in STRONGER]
+    passed = [verdict.rule for verdict in strong if verdict.verdict is Verdict.PASS]
     families = {verdict.rule.family for verdict in musts}
     whole = families - {verdict.rule.family for verdict in musts if verdict.verdict is not Verdict.PASS}
     return Floor(
-        entry.name, entry.says, len(passed), len(musts), str(report.kept) if report.kept else None, tuple(sorted(whole))
+        *(entry.name, entry.says, len(passed), len(strong)),
+        "hooks" if report.keeps_hooks else str(report.kept) if report.kept else None,
+        tuple(sorted(whole)),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from attrs import define, evolve, field
 
+from tercet_conformance import agent_reductions
 from tercet_conformance.reductions import (
     by_messages,
     lower,
@@ -32,7 +33,8 @@ MOST_RUNS = 800
 
 def shrink(scenario: Scenario, still_broken: StillBroken, most: int = MOST_RUNS) -> Scenario:
     """Return the smallest scenario found that is still broken, after at most ``most`` runs."""
-    return Shrinker(scenario, still_broken, most).shrunk()
+    shrinker = Shrinker(scenario, still_broken, most)
+    return shrinker.shrunk() if scenario.agent is None else shrinker.shrunk_loop()
 
 
 @define
@@ -65,6 +67,22 @@ class Shrinker:
             self.turns_plain(shortest=False)
         return self.best
 
+    def shrunk_loop(self) -> Scenario:
+        """Take away from a scenario of an agent's loop until nothing more can go."""
+        while any(
+            agent_reductions.weight(candidate) < agent_reductions.weight(self.best) and self.goes_on_with(candidate)
+            for candidate in agent_reductions.smaller(self.best)
+        ):
+            pass
+        return self.best
+
+    def goes_on_with(self, candidate: Scenario) -> bool:
+        """Take a candidate, if it is still broken."""
+        if not self.is_broken(candidate):
+            return False
+        self.best = candidate
+        return True
+
     def turns_plain(self, *, shortest: bool) -> bool:
         """Write the scenario as a line of notation would, which ends with a step, if it still breaks."""
         candidate = as_a_line(self.best, shortest=shortest)
@@ -85,10 +103,7 @@ class Shrinker:
         """Go on with a candidate if it weighs less and is still broken."""
         if self.is_plain:
             candidate = as_a_line(candidate, shortest=False)
-        if weight(candidate) < weight(self.best) and self.is_broken(candidate):
-            self.best = candidate
-            return True
-        return False
+        return weight(candidate) < weight(self.best) and self.goes_on_with(candidate)
 
     def take_first(self, smaller: Callable[[Scenario], Iterator[Scenario]]) -> bool:
         """Go on with the first of some candidates that will do."""

@@ -29,11 +29,12 @@ class Skeleton:
 SKELETONS: dict[Language, Skeleton] = {
     "js": Skeleton(
         "javascript",
-        ("adapter.js", "summarizer.js"),
+        ("adapter.js", "summarizer.js", "loop.js"),
         "-- node adapter.js",
         "Node 20 or newer",
-        "`summarizer.js` is a complete small summarizer: put yours in its place. `adapter.js` is the wire around it; "
-        "what it declares in `CAPABILITIES` is asked of yours: take out what yours cannot do.",
+        "`summarizer.js` is a complete small summarizer, and `loop.js` an agent's loop with middleware over it: put "
+        "yours in their place. `adapter.js` is the wire around them; what it declares in `CAPABILITIES` is asked of "
+        "yours: take out what yours cannot do, and the line from `hooks` on where it has no loop.",
     ),
     "java": Skeleton(
         "java",

@@ -41,6 +41,17 @@ STAGES: tuple[tuple[str, str], ...] = (
     ("blocks a turn", "limit 4 keep 2: u turn a u a u step blocked u"),
     ("goes back to a checkpoint", "limit 4 keep 2: u a checkpoint[x] u a u step restore[x] u"),
     ("is told that its history was edited", "limit 4 keep 2: u a u a u step remove[2] u"),
+    ("runs an agent's loop", "stack: run"),
+    ("runs tools that the model calls", "stack: run[model look(x)+act(y)]"),
+    ("shows a hook the input, and takes what it makes of it", 'stack a(before_agent): run[a.before_agent give "m2z"]'),
+    ("lets a hook block the input", "stack a(before_agent): run[a.before_agent fail]"),
+    ("lets a hook block the output", "stack a(after_agent): run[a.after_agent fail]"),
+    ("asks for a prompt section", 'stack a(section): run[a.section give "Be brief."]'),
+    ("lets a wrapper call next twice, and write", "stack a(wrap_model): run[a.wrap_model next next return 1 own=1]"),
+    ("waits for the reply to a question", 'stack a(wrap_model, asks): run[a.wrap_model ask "Go on?" next] resume'),
+    ("lets a wrapper deny a call", 'stack a(wrap_tool): run[a.wrap_tool deny "not now", model act(x)]'),
+    ("waits until a call is approved", 'stack a(wrap_tool): run[a.wrap_tool ask "it costs", model act(x)] resume'),
+    ("summarises within an agent's loop", "stack S limit 4 keep 2: run run run"),
 )
 UNWRITTEN = ("refuses a trigger of neither messages nor tokens", Scenario(Configuration(Trigger("words", 4), 2)))
 """A stage that notation cannot write."""

@@ -9,9 +9,9 @@ from tercet_conformance.driver import Diagnosis, Run, broken_off, run
 from tercet_conformance.interface import Implementation
 from tercet_conformance.interrupts import is_persons
 from tercet_conformance.limits import GivenUp, Limits
-from tercet_conformance.requirements import needs
+from tercet_conformance.requirements import has_threads, needs
 from tercet_spec.judgement import Finding, Judgement, findings, judge
-from tercet_spec.rules import AnyRule
+from tercet_spec.rules import AnyRule, Profile
 from tercet_spec.scenarios import Scenario
 from tercet_spec.vocabulary import Capability, Description
 
@@ -102,5 +102,8 @@ def whole_road(implementation: Implementation) -> Implementation | None:
 
 
 def applicable(rules: Sequence[AnyRule], description: Description) -> tuple[AnyRule, ...]:
-    """Choose the rules that an implementation can be asked to keep."""
-    return tuple(rule for rule in rules if rule.applies_to(description.capabilities))
+    """Choose the rules that an implementation can be asked to keep: those of threads where it has threads."""
+    declared = description.capabilities
+    return tuple(
+        rule for rule in rules if rule.applies_to(declared) and (rule.profile is Profile.HOOKS or has_threads(declared))
+    )

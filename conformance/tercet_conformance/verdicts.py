@@ -26,6 +26,8 @@ class Verdict(Enum):
     KNOWN = "known"
 
 
+STRONGER = tuple(profile for profile in Profile if profile is not Profile.HOOKS)
+"""The profiles of summarization, each of which contains the one before."""
 BROKEN = (Verdict.FAIL, Verdict.KNOWN)
 UNDECIDED = (Verdict.NOT_EXERCISED, Verdict.BLOCKED, Verdict.COULD_NOT_RUN)
 EXIT_KEPT, EXIT_BROKEN, EXIT_USAGE, EXIT_UNDECIDED, EXIT_FAULT, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -124,13 +126,18 @@ class Report:
 
     @property
     def kept(self) -> Profile | None:
-        """The strongest profile that is wholly kept, of those whose rules are all written."""
+        """The strongest profile of summarization that is wholly kept; ``keeps_hooks`` speaks of the one beside."""
         kept = None
-        for profile in Profile:
+        for profile in STRONGER:
             if not keeps(self.verdicts, profile):
                 break
             kept = profile
         return kept
+
+    @property
+    def keeps_hooks(self) -> bool:
+        """Whether the profile ``hooks`` is wholly kept."""
+        return keeps(self.verdicts, Profile.HOOKS)
 
     @property
     def broken(self) -> tuple[RuleVerdict, ...]:
@@ -141,7 +148,7 @@ class Report:
     @property
     def hindrances(self) -> tuple[Profile, tuple[RuleVerdict, ...]] | None:
         """The weakest profile that is not kept, and the MUSTs of it that keep it from being so."""
-        unkept = next((profile for profile in Profile if not keeps(self.verdicts, profile)), None)
+        unkept = next((profile for profile in STRONGER if not keeps(self.verdicts, profile)), None)
         if unkept is None:
             return None
         hindering = (each for each in self.verdicts if binds(each.rule, unkept) and not is_good(each))
@@ -198,7 +205,7 @@ class Report:
 
 def binds(rule: AnyRule, profile: Profile) -> bool:
     """Tell whether a rule is a MUST of a profile."""
-    return rule.level is Level.MUST and rule.profile <= profile
+    return rule.level is Level.MUST and profile.contains(rule.profile)
 
 
 def is_good(verdict: RuleVerdict) -> bool:

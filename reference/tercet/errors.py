@@ -45,6 +45,26 @@ class SummaryRefused(ValueError):
         return self.problem
 
 
+@frozen
+class AnswerRefused(ValueError):
+    """An answer to what a run did not ask for: what is asked, and what was given."""
+
+    problem: str
+
+    def __str__(self) -> str:
+        return self.problem
+
+
+@frozen
+class StoredRefused(ValueError):
+    """A stored run that cannot be gone on with: the field, its value, what is allowed."""
+
+    problem: str
+
+    def __str__(self) -> str:
+        return self.problem
+
+
 def shown(message: object) -> str:
     """Show a message in an error: the beginning of a long one."""
     whole = repr(message)

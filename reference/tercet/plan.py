@@ -54,9 +54,8 @@ class Ask(Generic[M]):
 
         Raises SummaryRefused where it is no text, or blank within the bound; keeps ``compress.failure``.
         """
-        if not isinstance(text, str):
-            raise SummaryRefused(f"the compressor's text is {text!r:.80}; it must be a str")
-        return self.tail.summarized(text, self.cut)
+        tail, summary = self.tail.summarized(text, self.cut)
+        return tail.send(summary)
 
     @property
     def as_measured(self) -> Send[M]:
@@ -143,14 +142,19 @@ class Tail(Generic[M]):
         span = part(self.history, self.start, cut)
         return Ask((*map(self.history.__getitem__, back), *span) if back else tuple(span), self.text, self, cut)
 
-    def summarized(self, text: str, cut: int) -> Send[M]:
-        """Cover the tail up to a cut with a new text."""
+    def summarized(self, text: str, cut: int) -> tuple["Tail[M]", Summary]:
+        """Cover the tail up to a cut with a new text: what is left of it, and the summary to commit.
+
+        Raises SummaryRefused where the text is none, or blank within the bound; keeps ``compress.failure``.
+        """
+        if not isinstance(text, str):
+            raise SummaryRefused(f"the compressor's text is {text!r:.80}; it must be a str")
         kept = bounded(text, self.summarization.max_summary_tokens, self.summarization.character)
         if is_blank(kept):
             raise SummaryRefused(f"the compressor's text is blank within the bound: {text[:80]!r}")
         through = self.ledger.stored_id(cut - 1, self.history[cut - 1])
         rest = Tail(self.summarization, self.ledger, self.history, self.system, cut, kept, self.notes)
-        return rest.send(Summary(kept, through))
+        return rest, Summary(kept, through)
 
 
 def decide(
@@ -171,6 +175,20 @@ def decide(
     summary are not the same, it is built anew. What the summary covers is not compared: hand in no
     ledger after an edit there. Raises HistoryRefused and CounterRefused.
     """
+    tail, cut = measured(summarization, history, summary, system, ledger, notes, pending)
+    return tail.send() if cut is None else tail.ask(cut)
+
+
+def measured(
+    summarization: Summarization[M],
+    history: Sequence[M],
+    summary: Summary | None,
+    system: M | None,
+    ledger: Ledger[M] | None,
+    notes: Iterable[Unstored[M]],
+    pending: Iterable[PendingCall],
+) -> tuple[Tail[M], int | None]:
+    """Measure one request: the tail as it would be sent, and the cut to ask the compressor at, if any."""
     known = carried_on(summarization, ledger)
     anchor = None if summary is None else known.position(summary.through)
     known = known.extended(history, anchor or 0)
@@ -178,9 +196,8 @@ def decide(
     tail = applied(summarization, known, history, summary, system, placed)
     waiting = [position(known, call.message) for call in pending]
     if not is_past(summarization, tail.size()):
-        return tail.send()
-    cut = latest_cut(known, history, tail.start, summarization.keep_recent, waiting)
-    return tail.send() if cut is None else tail.ask(cut)
+        return tail, None
+    return tail, latest_cut(known, history, tail.start, summarization.keep_recent, waiting)
 
 
 def carried_on(summarization: Summarization[M], ledger: Ledger[M] | None) -> Ledger[M]:

@@ -11,6 +11,7 @@ from typing import Literal
 from attrs import evolve, field, frozen
 
 from tercet_spec.characters import is_blank, trimmings
+from tercet_spec.course import Happening
 from tercet_spec.pairs import Call, Pairs, pair
 from tercet_spec.readings import Given, Made, Part, Thread, origin, read_given, read_request
 from tercet_spec.requests import (
@@ -25,6 +26,7 @@ from tercet_spec.requests import (
     standing,
     usable_cuts,
 )
+from tercet_spec.runs import AgentRun, runs
 from tercet_spec.trace import (
     Appended,
     Checkpointed,
@@ -304,7 +306,7 @@ class Step:
         return self.attempts[-1 if self.attempt is None else self.attempt]
 
 
-Moment = Configured | Step | Change
+Moment = Configured | Step | Change | AgentRun
 
 
 @frozen
@@ -341,7 +343,7 @@ class Memory:
 
 
 def moments(trace: Trace) -> Iterator[Moment]:
-    """Fold a trace into its moments, in order; a step that never ended yields none."""
+    """Fold a trace into its moments, in order, runs of an agent last; a step that never ended yields none."""
     memory = Memory()
     step: list[Summarized | Requested] = []
     begun: StepBegun | None = None
@@ -375,6 +377,9 @@ def moments(trace: Trace) -> Iterator[Moment]:
             case TurnEnded() | Restored() | Edited():
                 change, memory = fold_change(description, memory, event)
                 yield change
+    if trace.agent is not None:
+        happened = [event for event in trace.events if isinstance(event, Happening)]
+        yield from runs(description, trace.agent, happened)
 
 
 def fold_change(

@@ -1,15 +1,19 @@
 """Thread notation: one line that people and programs read, and the scenario that it stands for.
 
 ``limit 5 keep 3: u a(x) a(y) t(x) t(y) u`` appends six messages and takes one step. ``step`` inside
-the line takes others. The whole grammar stands in ``spec/notation.md``.
+the line takes others. A line that begins with ``stack`` is of an agent. The whole grammar stands in
+``spec/notation.md``.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Literal, NoReturn
+from collections.abc import Iterator
+from typing import Literal
 
 from attrs import evolve, frozen
 
+from tercet_spec.agent_notation import AgentReader, format_agent, format_runs
+from tercet_spec.agents import Agent
+from tercet_spec.reader import Ids, NotationError, format_id, format_reply
 from tercet_spec.scenarios import (
     Answer,
     Append,
@@ -22,6 +26,8 @@ from tercet_spec.scenarios import (
     PlacedNote,
     Reply,
     Restore,
+    Resume,
+    RunAgent,
     Scenario,
     Step,
     call_arguments,
@@ -30,24 +36,11 @@ from tercet_spec.scenarios import (
 from tercet_spec.trace import Failure
 from tercet_spec.vocabulary import Configuration, Message, Role, TokenCounter, ToolCall, Trigger
 
-Ids = tuple[str | None, ...]
 LETTERS: dict[str, Role] = {"s": "system", "u": "user", "a": "assistant", "t": "tool"}
 FAILURES: dict[str, Failure] = {"fails": "failed", "cancelled": "cancelled", "suspended": "suspended"}
 REWRITTEN = "rewritten"
 """The content of a message that another party edited."""
 DEFAULT_SYSTEM = "You are a careful assistant."
-
-
-@frozen
-class NotationError(ValueError):
-    """A line that does not parse: where, and what would be allowed there."""
-
-    line: str
-    place: int
-    problem: str
-
-    def __str__(self) -> str:
-        return f"{self.problem}\n  {self.line}\n  {' ' * self.place}^"
 
 
 @frozen
@@ -106,88 +99,20 @@ class Configured:
 
 Changing = BeginTurn | EndTurn | Checkpoint | Restore | Edit
 """What happens to a thread between steps: ``turn kept blocked checkpoint[x] restore[x] remove[2-3] edit[2]``."""
-Item = Written | Mark | Stepped | Configured | Changing
+Item = Written | Mark | Stepped | Configured | Changing | RunAgent | Resume
 
 
 @frozen
 class Line:
-    """A line of notation, read."""
+    """A line of notation, read; one with an ``agent`` has only runs for items, and how they go on."""
 
     settings: Settings = Settings()
     items: tuple[Item, ...] = ()
+    agent: Agent | None = None
 
 
-TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z]+)|(?P<number>-?\d+)|(?P<sign>'[^']*'|\S))")
-MOST = 1_000_000
-"""The largest number that a line may say: a text of that length is made in a moment."""
-BARE_ID = re.compile(r"[A-Za-z0-9_.]+")
-
-
-class Reader:
-    """Reads a line from left to right."""
-
-    def __init__(self, line: str) -> None:
-        self.line = line
-        self.place = 0
-
-    def fail(self, problem: str, place: int | None = None) -> NoReturn:
-        raise NotationError(self.line, self.place if place is None else place, problem)
-
-    def skip(self) -> int:
-        while self.place < len(self.line) and self.line[self.place].isspace():
-            self.place += 1
-        return self.place
-
-    def at_end(self) -> bool:
-        return self.skip() == len(self.line)
-
-    def takes(self, text: str) -> bool:
-        self.skip()
-        if not self.line.startswith(text, self.place):
-            return False
-        end = self.place + len(text)
-        if text[-1].isalpha() and self.line[end : end + 1].isalnum():
-            return False
-        self.place = end
-        return True
-
-    def expect(self, text: str) -> None:
-        if not self.takes(text):
-            self.fail(f"expected {text!r}")
-
-    def number(self, least: int = -MOST) -> int:
-        self.skip()
-        found = re.compile(r"-?[0-9]+").match(self.line, self.place)
-        if not found or not least <= int(found[0][:12]) <= MOST:
-            self.fail(f"expected a whole number from {least} to {MOST}")
-        value = int(found[0])
-        self.place = found.end()
-        return value
-
-    def choice(self, names: Iterable[str]) -> str | None:
-        return next((name for name in names if self.takes(name)), None)
-
-    def ids(self) -> Ids:
-        ids: list[str | None] = []
-        self.expect("(")
-        while True:
-            ids.append(self.call_id())
-            if not self.takes(","):
-                break
-        self.expect(")")
-        return tuple(ids)
-
-    def call_id(self) -> str | None:
-        self.skip()
-        if self.takes("''"):
-            return ""
-        if self.takes("-"):
-            return None
-        found = BARE_ID.match(self.line, self.place)
-        if not found:
-            self.fail("expected a call id: letters, digits, '_' and '.', or '' for an empty one, - for a missing one")
-        self.place = found.end()
-        return found[0]
+class LineReader(AgentReader):
+    """Reads a line of notation."""
 
     def settings(self) -> Settings:
         settings = Settings()
@@ -225,23 +150,6 @@ class Reader:
             length = self.number(0)
         return Written(role, ids, length)
 
-    def reply(self) -> Reply:
-        if self.takes("fails"):
-            return Reply(failure="failed")
-        if self.takes("cancelled"):
-            return Reply(failure="cancelled")
-        if self.takes("blank"):
-            return Reply(blank="")
-        length = self.number(0)
-        fill = "x"
-        if self.takes("of"):
-            self.skip()
-            fill = self.line[self.place : self.place + 1]
-            if not fill or fill in ",]":
-                self.fail("expected the character that fills the text")
-            self.place += 1
-        return Reply(length=length, fill=fill)
-
     def stepped(self) -> Stepped:
         replies: list[Reply] = []
         answers: list[Written | Failure] = []
@@ -278,14 +186,6 @@ class Reader:
         back = self.number(0)
         self.expect("back")
         return Noted(message, back)
-
-    def name(self) -> str:
-        self.expect("[")
-        self.skip()
-        found = BARE_ID.match(self.line, self.place) or self.fail("expected a name: letters, digits, '_' and '.'")
-        self.place = found.end()
-        self.expect("]")
-        return found[0]
 
     def removed(self) -> Edit:
         self.expect("[")
@@ -342,10 +242,29 @@ class Reader:
             )
         return self.written(letter)
 
+    def line_of_agent(self) -> Line:
+        agent = self.agent()
+        place, settings = self.skip(), self.settings()
+        if settings.system:
+            self.fail("an agent's system prompt is said with prompt", self.line.index("system", place))
+        if not self.takes(":"):
+            self.fail("expected a middleware (a(wrap_model)), S, tools, prompt, sections, settings, or the colon")
+        items: list[Item] = []
+        while not self.at_end():
+            if self.takes("run"):
+                items.append(self.run(1 + sum(isinstance(item, RunAgent) for item in items)))
+            elif self.takes("resume"):
+                items.append(self.resume())
+            else:
+                self.fail("expected run or resume")
+        return Line(settings, tuple(items), agent)
+
 
 def parse(line: str) -> Line:
     """Read a line; raises NotationError with the place of what does not parse."""
-    reader = Reader(line)
+    reader = LineReader(line)
+    if reader.takes("stack"):
+        return reader.line_of_agent()
     settings = reader.settings() if ":" in line else Settings()
     if ":" in line and not reader.takes(":"):
         if settings != Settings():
@@ -359,8 +278,9 @@ def parse(line: str) -> Line:
 
 def format_line(line: Line) -> str:
     """Write a line so that it parses to the same."""
-    head = " ".join(format_settings(line.settings))
-    body = " ".join(format_item(item) for item in line.items)
+    agent = () if line.agent is None else format_agent(line.agent)
+    head = " ".join([*agent, *format_settings(line.settings)])
+    body = " ".join(format_runs(line.items) if line.agent else map(format_item, line.items))
     return f"{head}: {body}".rstrip() if head else body
 
 
@@ -403,6 +323,8 @@ def format_item(item: Item) -> str:
             return f"checkpoint[{name}]"
         case Restore(name):
             return f"restore[{name}]"
+        case RunAgent() | Resume():
+            return " ".join(format_runs([item]))
         case Edit(first, count, content):
             last = f"-{first + count}" if content is None and count > 1 else ""
             return f"{'remove' if content is None else 'edit'}[{first + 1}{last}]"
@@ -413,26 +335,12 @@ def format_note(note: Noted) -> str:
     return f"note {format_message(note.message)}" + (f" {note.back} back" if note.back else "")
 
 
-def format_id(call_id: str | None) -> str:
-    """Write the id of a call."""
-    return "-" if call_id is None else call_id or "''"
-
-
 def format_message(message: Written) -> str:
     """Write one message."""
     letter = next(letter for letter, role in LETTERS.items() if role == message.role)
     ids = ",".join(map(format_id, message.ids))
     length = "" if message.length is None else f":{message.length}"
     return letter + (f"({ids})" if ids else "") + length
-
-
-def format_reply(reply: Reply) -> str:
-    """Write what the compressor answers."""
-    if reply.failure:
-        return "cancelled" if reply.failure == "cancelled" else "fails"
-    if reply.blank is not None:
-        return "blank"
-    return str(reply.length) + (f" of {reply.fill}" if reply.fill != "x" else "")
 
 
 def format_answer(answer: Written | Failure) -> str:
@@ -483,6 +391,9 @@ def scenario_of(line: Line) -> Scenario:
 
     Raises NotationError for a picture: ``[S]`` and ``|`` say what came of a thread, and cannot be run.
     """
+    if line.agent is not None:
+        runs = tuple(item for item in line.items if isinstance(item, RunAgent | Resume))
+        return Scenario(configuration_of(line.settings, DEFAULT), runs, line.agent)
     system = DEFAULT_SYSTEM if line.settings.system else None
     configuration = configuration_of(line.settings, DEFAULT)
     operations: list[Operation] = []
@@ -538,6 +449,10 @@ def line_of(scenario: Scenario) -> Line | None:
 
 def sketch_of(scenario: Scenario) -> Line:
     """Write a scenario as the line that comes nearest to it; it may not parse, or stand for another one."""
+    if scenario.agent is not None:
+        runs = tuple(operation for operation in scenario.operations if isinstance(operation, RunAgent | Resume))
+        summarizes = any(middleware.summarizes for middleware in scenario.agent.stack)
+        return Line(settings_of(scenario.configuration, DEFAULT, whole=summarizes), runs, scenario.agent)
     items: list[Item] = []
     configuration = scenario.configuration
     systems = {operation.system for operation in scenario.operations if isinstance(operation, Step)}
@@ -555,6 +470,8 @@ def sketch_of(scenario: Scenario) -> Line:
                 )
                 placed = tuple(Noted(written_of(note.message), note.back) for note in notes)
                 items.append(Stepped(replies, script, placed, pending))
+            case RunAgent() | Resume():
+                pass  # only an agent runs
             case _:
                 items.append(operation)
     if items and items[-1] == Stepped() and (len(items) == 1 or isinstance(items[-2], Written | Configured)):

@@ -8,8 +8,9 @@ from typing import Literal
 
 from attrs import frozen
 
+from tercet_spec.agents import Agent, HookName, Result
 from tercet_spec.trace import Failure
-from tercet_spec.vocabulary import Configuration, Message
+from tercet_spec.vocabulary import Configuration, Message, Update
 
 
 @frozen
@@ -112,8 +113,78 @@ class Edit:
     content: str | None = None
 
 
-Operation = Append | Step | Configure | BeginTurn | EndTurn | Checkpoint | Restore | Edit
-OperationName = Literal["append", "step", "configure", "begin_turn", "end_turn", "checkpoint", "restore", "edit"]
+MoveName = Literal["pass", "next", "return", "answer", "fail", "ask", "deny"]
+
+
+@frozen
+class Move:
+    """What a hook is scripted to do when it is asked once.
+
+    ``does`` is one of these; what is not said is left as it is:
+
+    - ``pass``: goes on as if the hook were not there. ``before_agent`` may change the input to ``text`` and write
+      ``update``, ``after_agent`` may write, a section is ``text``.
+    - ``next``: a wrapper calls next; a model wrapper with an unstored message ``text``, without the ``tools``.
+    - ``return``: a wrapper returns what its call of next numbered ``of`` came to, the last if that is ``None``, with
+      ``text`` for its content and ``update`` added.
+    - ``answer``: a wrapper returns a message or a success of its own: ``text``, with ``update``.
+    - ``fail``: a block of the input or the output, a failed section, an error of a model wrapper, a fatal one of a
+      tool wrapper; ``text`` says why.
+    - ``ask``: a model wrapper asks the question ``text``, a tool wrapper needs approval, for the reason ``text``.
+    - ``deny``: a tool wrapper returns an error that says so, with ``text`` for the reason.
+    """
+
+    does: MoveName = "pass"
+    text: str | None = None
+    update: Update = ()
+    tools: tuple[str, ...] = ()
+    of: int | None = None
+
+
+@frozen
+class Script:
+    """What one hook of a middleware does in a run, each time that it is asked; after that it passes."""
+
+    middleware: str
+    hook: HookName
+    moves: tuple[Move, ...] = ()
+
+
+@frozen
+class RunAgent:
+    """A run of the agent's loop with this input, and the host's scripts for it; where one waits, nothing happens."""
+
+    message: Message
+    scripts: tuple[Script, ...] = ()
+    replies: tuple[Reply, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    results: tuple[Result, ...] = ()
+
+
+@frozen
+class Resume:
+    """A run that waits goes on, with a reply or a decision on each call, approval where none is given.
+
+    Where none waits, nothing happens.
+    """
+
+    reply: str = "yes"
+    approved: tuple[bool, ...] = ()
+
+
+Operation = Append | Step | Configure | BeginTurn | EndTurn | Checkpoint | Restore | Edit | RunAgent | Resume
+OperationName = Literal[
+    "append",
+    "step",
+    "configure",
+    "begin_turn",
+    "end_turn",
+    "checkpoint",
+    "restore",
+    "edit",
+    "run_agent",
+    "resume",
+]
 OPERATIONS: dict[OperationName, type[Operation]] = {
     "append": Append,
     "step": Step,
@@ -123,15 +194,18 @@ OPERATIONS: dict[OperationName, type[Operation]] = {
     "checkpoint": Checkpoint,
     "restore": Restore,
     "edit": Edit,
+    "run_agent": RunAgent,
+    "resume": Resume,
 }
 
 
 @frozen
 class Scenario:
-    """A configuration and the operations that are performed under it."""
+    """A configuration and the operations that are performed under it; with an ``agent``, they run its loop."""
 
     configuration: Configuration
     operations: tuple[Operation, ...] = ()
+    agent: Agent | None = None
 
 
 def reply_text(reply: Reply, ordinal: int) -> str:

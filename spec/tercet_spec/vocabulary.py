@@ -143,6 +143,15 @@ Capability = Literal[
     "refuses",
     "beside",
     "warns",
+    "hooks",
+    "writes",
+    "sections",
+    "tools",
+    "input-blocks",
+    "output-blocks",
+    "suspends",
+    "approvals",
+    "questions",
 ]
 Character = Literal["code point", "UTF-16 unit", "UTF-8 byte"]
 
@@ -171,10 +180,26 @@ class Description:
 
 
 @frozen
+class Entry:
+    """A key of a thread's state and the value under it."""
+
+    key: str
+    value: str
+
+
+Update = tuple[Entry, ...]
+"""What a hook writes into a thread's state; also what the state holds."""
+
+
+@frozen
 class State:
-    """What an implementation shows of a thread between two operations; ``usage`` counts tokens."""
+    """What an implementation shows of a thread between two operations; ``usage`` counts tokens.
+
+    ``entries`` are the thread's state by key, without the key of summarization, which ``summary`` shows.
+    """
 
     history: tuple[Message, ...] = ()
     summary: Summary | None = None
     usage: int = 0
     warnings: tuple[str, ...] = ()
+    entries: Update = ()

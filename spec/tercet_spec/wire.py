@@ -1,12 +1,12 @@
 """The messages between the suite and a process that holds an implementation: JSON objects, one a line.
 
-The suite calls, and the process returns; during a step the process asks, and the suite answers. A
+The suite calls, and the process returns; during a step, or a run, the process asks, and the suite answers. A
 line is one of six envelopes, each around the values that the tables of this module name::
 
     suite    {"id": 4, "call": "append", "session": 1, …}     one of CALLS
     process  {"id": 4, "returned": {…}}                       what RETURNS says of the call
-    process  {"id": 4, "refused": ["…"]}                      open or configure, for these reasons
-    process  {"id": 4, "unsupported": "…"}                    append or step: its messages cannot say this
+    process  {"id": 4, "refused": ["…"]}                      what begins or configures a thread, for these reasons
+    process  {"id": 4, "unsupported": "…"}                    what takes messages: its own cannot say this
     process  {"id": 4, "raised": "…"}                         an error: what it says
     process  {"ask": 2, "session": 1, "question": "answer", …}  one of QUESTIONS
     suite    {"ask": 2, "answered": {…}}                      what ANSWERS says of the question
@@ -18,7 +18,8 @@ from typing import Literal
 
 from attrs import frozen
 
-from tercet_spec.trace import Failure, Outcome
+from tercet_spec.agents import Agent, Passed, Request, Response, Result, ToolMove
+from tercet_spec.trace import Failure, Outcome, RunOutcome
 from tercet_spec.vocabulary import (
     Capability,
     Character,
@@ -27,6 +28,8 @@ from tercet_spec.vocabulary import (
     Note,
     PendingCall,
     Summary,
+    ToolCall,
+    Update,
 )
 
 VERSION = 1
@@ -57,6 +60,14 @@ class Open:
     """Begins the thread that is named ``session`` from now on."""
 
     configuration: Configuration
+
+
+@frozen
+class OpenLoop:
+    """Begins a thread as ``open`` does, with an agent's loop over it; asked of who declares ``hooks``."""
+
+    configuration: Configuration
+    agent: Agent
 
 
 @frozen
@@ -114,6 +125,21 @@ class Edit:
 
 
 @frozen
+class Run:
+    """Lets the loop run with an input, to the end, or until it must wait."""
+
+    message: Message
+
+
+@frozen
+class Resume:
+    """Lets the run that waits go on: with the reply to its question, or a decision on each call that waits."""
+
+    reply: str | None = None
+    approved: tuple[bool, ...] = ()
+
+
+@frozen
 class Close:
     """Ends the thread."""
 
@@ -137,12 +163,16 @@ class Introduction:
 
 @frozen
 class Shown:
-    """The thread as it is after a call; the history as what became of the one that was shown last."""
+    """The thread as it is after a call; the history as what became of the one that was shown last.
+
+    ``entries`` are the state by key that middleware wrote.
+    """
 
     history: Splice
     summary: Summary | None = None
     usage: int = 0
     warnings: tuple[str, ...] = ()
+    entries: Update = ()
 
 
 @frozen
@@ -168,6 +198,16 @@ class Ended:
     state: Shown
     answer_id: str | None = None
     attempt: int | None = None
+
+
+@frozen
+class Ran:
+    """What run and resume return; a suspended run waits for a reply, or for a decision on the calls in these places."""
+
+    outcome: RunOutcome
+    state: Shown
+    question: str | None = None
+    waiting: tuple[int, ...] = ()
 
 
 @frozen
@@ -199,6 +239,80 @@ class Ask:
 
 
 @frozen
+class RequestChange:
+    """A model request; its messages as what became of another one's."""
+
+    messages: Splice
+    system: str | None = None
+    tools: tuple[str, ...] = ()
+
+
+@frozen
+class BeforeAgent:
+    """Asks a middleware's hook that sees the input; ``entries`` are the committed state by key, here and below."""
+
+    middleware: str
+    message: Message
+    entries: Update = ()
+
+
+@frozen
+class AskSection:
+    """Asks a middleware for its prompt section."""
+
+    middleware: str
+    entries: Update = ()
+
+
+@frozen
+class WrapModel:
+    """Asks a model wrapper, first and after each call of next and each reply, with what these came to so far.
+
+    The request is what became of the one that this middleware was shown last in the session.
+    """
+
+    middleware: str
+    request: RequestChange
+    responses: tuple[Response, ...] = ()
+    replies: tuple[str, ...] = ()
+    entries: Update = ()
+
+
+@frozen
+class AskModel:
+    """Asks the model, within a run; the request as what became of the one that it was shown last in the session."""
+
+    request: RequestChange
+
+
+@frozen
+class WrapTool:
+    """Asks a tool wrapper, first and after each call of next, with what these came to so far."""
+
+    middleware: str
+    tool_call: ToolCall
+    approved: bool = False
+    results: tuple[Result, ...] = ()
+    entries: Update = ()
+
+
+@frozen
+class RunTool:
+    """Asks for a tool to be run."""
+
+    tool_call: ToolCall
+
+
+@frozen
+class AfterAgent:
+    """Asks a middleware's hook that sees the output."""
+
+    middleware: str
+    message: Message
+    entries: Update = ()
+
+
+@frozen
 class Text:
     """The compressor's answer; ``usage`` are the tokens that the call cost."""
 
@@ -215,6 +329,25 @@ class Said:
 
 
 @frozen
+class Section:
+    """A prompt section; without a text it failed, and the run does."""
+
+    text: str | None
+
+
+@frozen
+class Wrapped:
+    """What a model wrapper answers: a request to call next with, a response to return, or a question to ask.
+
+    The request is what became of the one that the wrapper was shown.
+    """
+
+    request: RequestChange | None = None
+    response: Response | None = None
+    question: str | None = None
+
+
+@frozen
 class Failed:
     """No answer: it failed, the step is cancelled, or it is suspended until a person has answered something."""
 
@@ -222,10 +355,26 @@ class Failed:
     usage: int
 
 
-Call = Hello | Open | Append | Step | Configure | BeginTurn | EndTurn | Checkpoint | Restore | Edit | Close
+Call = (
+    Hello
+    | Open
+    | OpenLoop
+    | Append
+    | Step
+    | Configure
+    | BeginTurn
+    | EndTurn
+    | Checkpoint
+    | Restore
+    | Edit
+    | Run
+    | Resume
+    | Close
+)
 CallName = Literal[
     "hello",
     "open",
+    "open_loop",
     "append",
     "step",
     "configure",
@@ -234,11 +383,14 @@ CallName = Literal[
     "checkpoint",
     "restore",
     "edit",
+    "run",
+    "resume",
     "close",
 ]
 CALLS: Mapping[CallName, type[Call]] = {
     "hello": Hello,
     "open": Open,
+    "open_loop": OpenLoop,
     "append": Append,
     "step": Step,
     "configure": Configure,
@@ -247,12 +399,15 @@ CALLS: Mapping[CallName, type[Call]] = {
     "checkpoint": Checkpoint,
     "restore": Restore,
     "edit": Edit,
+    "run": Run,
+    "resume": Resume,
     "close": Close,
 }
-Returned = Introduction | Changed | Stored | Ended | PutBy | Closed
+Returned = Introduction | Changed | Stored | Ended | Ran | PutBy | Closed
 RETURNS: Mapping[CallName, type[Returned]] = {
     "hello": Introduction,
     "open": Changed,
+    "open_loop": Changed,
     "append": Stored,
     "step": Ended,
     "configure": Changed,
@@ -261,13 +416,52 @@ RETURNS: Mapping[CallName, type[Returned]] = {
     "checkpoint": PutBy,
     "restore": Changed,
     "edit": Changed,
+    "run": Ran,
+    "resume": Ran,
     "close": Closed,
 }
-Question = Summarize | Ask
-QuestionName = Literal["summarize", "answer"]
-QUESTIONS: Mapping[QuestionName, type[Question]] = {"summarize": Summarize, "answer": Ask}
-Answered = Text | Said
-ANSWERS: Mapping[QuestionName, type[Answered]] = {"summarize": Text, "answer": Said}
+Question = Summarize | Ask | BeforeAgent | AskSection | WrapModel | AskModel | WrapTool | RunTool | AfterAgent
+QuestionName = Literal[
+    "summarize",
+    "answer",
+    "before_agent",
+    "section",
+    "wrap_model",
+    "ask_model",
+    "wrap_tool",
+    "run_tool",
+    "after_agent",
+]
+QUESTIONS: Mapping[QuestionName, type[Question]] = {
+    "summarize": Summarize,
+    "answer": Ask,
+    "before_agent": BeforeAgent,
+    "section": AskSection,
+    "wrap_model": WrapModel,
+    "ask_model": AskModel,
+    "wrap_tool": WrapTool,
+    "run_tool": RunTool,
+    "after_agent": AfterAgent,
+}
+Answered = Text | Said | Passed | Section | Wrapped | ToolMove | Result
+ANSWERS: Mapping[QuestionName, type[Answered]] = {
+    "summarize": Text,
+    "answer": Said,
+    "before_agent": Passed,
+    "section": Section,
+    "wrap_model": Wrapped,
+    "ask_model": Said,
+    "wrap_tool": ToolMove,
+    "run_tool": Result,
+    "after_agent": Passed,
+}
+OF_A_RUN: tuple[QuestionName, ...] = tuple(name for name in QUESTIONS if name != "answer")
+ASKING: Mapping[CallName, tuple[QuestionName, ...]] = {
+    "step": ("summarize", "answer"),
+    "run": OF_A_RUN,
+    "resume": OF_A_RUN,
+}
+"""The calls in which the process may ask, and what."""
 
 
 def spliced(before: tuple[Message, ...], splice: Splice) -> tuple[Message, ...]:
@@ -288,6 +482,11 @@ def splice_of(before: tuple[Message, ...], after: tuple[Message, ...]) -> Splice
     rest = most - keep
     end = next((n for n in range(rest) if not is_same(before[-n - 1], after[-n - 1])), rest)
     return Splice(keep, after[keep : len(after) - end], len(before) - keep - end if end else None)
+
+
+def request_change(before: tuple[Message, ...], request: Request) -> RequestChange:
+    """Say a request as what became of another's messages."""
+    return RequestChange(splice_of(before, request.messages), request.system, request.tools)
 
 
 def is_same(one: Message, other: Message) -> bool:

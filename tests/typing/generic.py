@@ -3,23 +3,36 @@
 This file is read by mypy and never run; every line that must be an error says which.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_type
 
 from tercet import (
     CHAT,
+    SUMMARIZATION,
     TERCET,
+    TERCET_FORMS,
+    Agent,
     Ask,
+    CallModel,
     Dialect,
+    Fail,
+    Forms,
     History,
     Ledger,
     Message,
+    Middleware,
+    ModelCall,
+    ModelResponse,
+    Next,
+    Run,
     Send,
+    Stack,
     Summarization,
     Summary,
     Thread,
     Trigger,
     Usage,
+    begin,
     decide,
     four_characters,
 )
@@ -80,6 +93,31 @@ assert_type(thread.history[0], Mine)
 assert_type(thread.history[1:], list[Mine])
 assert_type([*thread.history], list[Mine])
 
+FORMS = Forms[Mine](system=user, result=lambda call, text, is_error: user(text), calls=lambda message: ())
+
+
+def wrap(call: ModelCall[Mine]) -> Next[Mine] | ModelResponse[Mine] | Fail:
+    assert_type(call.request.messages, Sequence[Mine])
+    assert_type(call.results, tuple[ModelResponse[Mine] | Fail, ...])
+    return call.results[-1] if call.results else Next()
+
+
+middleware = Middleware("wrap", wrap_model=wrap)
+assert_type(middleware, Middleware[Mine])
+agent = Agent(FORMS, Stack[Mine]((middleware, SUMMARIZATION)))
+assert_type(agent, Agent[Mine])
+run = begin(agent, thread, Mine())
+assert_type(run, Run[Mine])
+assert_type(run.thread, Thread[Mine])
+if isinstance(run.action, CallModel):
+    assert_type(run.action.request.sent(MINE), tuple[Mine, ...])
+assert_type(run.answered(Mine(), Usage(1)), Run[Mine])
+
+begin(agent, thread, Message("user"))  # type: ignore[misc]
+begin(Agent(TERCET_FORMS), thread)  # type: ignore[misc]
+run.answered(Message("user"), Usage(1))  # type: ignore[arg-type]
+Middleware[Mine]("wrap", wrap_model=text_of)  # type: ignore[arg-type]
+Agent(TERCET_FORMS, Stack((middleware,)))  # type: ignore[misc]
 decide(mine, [Message("user")])  # type: ignore[misc]
 decide(mine, [Mine()], system=Message("system"))  # type: ignore[misc]
 decide(mine, [Mine()], "summary")  # type: ignore[arg-type]

@@ -17,7 +17,9 @@ from tercet import (
     Unstored,
     Usage,
 )
-from tercet_conformance.interface import Host, ModelFailed, Refused, Session, StepEnd
+from tercet_conformance.adapters.reference_loop import ReferenceLoop
+from tercet_conformance.interface import Host, Loop, LoopHost, ModelFailed, Refused, Session, StepEnd
+from tercet_spec.agents import Agent
 from tercet_spec.characters import size
 from tercet_spec.vocabulary import (
     Capability,
@@ -54,6 +56,15 @@ CAPABILITIES: frozenset[Capability] = frozenset(
         "refuses",
         "beside",
         "warns",
+        "hooks",
+        "writes",
+        "sections",
+        "tools",
+        "input-blocks",
+        "output-blocks",
+        "suspends",
+        "approvals",
+        "questions",
     }
 )
 
@@ -81,6 +92,11 @@ class Reference:
         """Begin a thread."""
         thread = Thread(summarization(configuration, self.character, self.dialect))
         return ReferenceSession(thread, host, self.character)
+
+    def open_loop(self, configuration: Configuration, agent: Agent, host: LoopHost) -> Loop:
+        """Begin a thread with an agent's loop over it."""
+        thread = Thread(summarization(configuration, self.character, self.dialect))
+        return ReferenceLoop(thread, agent, host)
 
 
 def summarization(

@@ -8,9 +8,11 @@ from typing import Literal, TypeVar
 from attrs import frozen
 
 from tercet_conformance.gallery.plain import Plain, PlainImplementation
+from tercet_conformance.gallery.plain_loop import PlainLoop, PlainLoopImplementation
 from tercet_conformance.interface import Implementation
 
 Thread = TypeVar("Thread", bound=type[Plain])
+Loop = TypeVar("Loop", bound=type[PlainLoop])
 
 
 Kind = Literal["wrong", "right", "null", "guard", "hostile", "process"]
@@ -43,14 +45,25 @@ def wrong(rule: str, report: str = "") -> Callable[[Thread], Thread]:
     return partial(enter, kind="wrong", rule=rule, report=report)
 
 
+def wrong_loop(rule: str, report: str = "") -> Callable[[Loop], Loop]:
+    """Enter a class of loops as wrong: the rule that must catch it, and the public report of its fault."""
+
+    def entered(loop: Loop) -> Loop:
+        enter_as(loop, "wrong", rule, report, PlainLoopImplementation)
+        return loop
+
+    return entered
+
+
+def right_loop(loop: Loop) -> Loop:
+    """Enter a class of loops as right."""
+    enter_as(loop, "right", None, "", PlainLoopImplementation)
+    return loop
+
+
 def right(thread: Thread) -> Thread:
     """Enter a class of threads as right."""
     return enter(thread, "right", None, "")
-
-
-def null(thread: Thread) -> Thread:
-    """Enter a class of threads that does nothing of what it declares."""
-    return enter(thread, "null", None, "")
 
 
 def guard(rule: str | None) -> Callable[[Thread], Thread]:
@@ -60,7 +73,12 @@ def guard(rule: str | None) -> Callable[[Thread], Thread]:
 
 def enter(thread: Thread, kind: Kind, rule: str | None, report: str) -> Thread:
     """Enter a class of threads, under its name in small letters."""
-    name = re.sub(r"(?<!^)(?=[A-Z])", "-", thread.__name__).lower()
-    says = (thread.__doc__ or "").partition("\n")[0]
-    ENTERED.append(Entry(name, kind, rule, report, says, partial(PlainImplementation, name, thread)))
+    enter_as(thread, kind, rule, report, PlainImplementation)
     return thread
+
+
+def enter_as(made: type, kind: Kind, rule: str | None, report: str, make: Callable[..., Implementation]) -> None:
+    """Enter a class under its name in small letters."""
+    name = re.sub(r"(?<!^)(?=[A-Z])", "-", made.__name__).lower()
+    says = (made.__doc__ or "").partition("\n")[0]
+    ENTERED.append(Entry(name, kind, rule, report, says, partial(make, name, made)))

@@ -6,14 +6,33 @@ Each declares every capability, and accepts every configuration.
 from collections.abc import Collection, Sequence
 from typing import get_args
 
-from tercet_conformance.gallery.entry import null
-from tercet_conformance.gallery.plain import Plain, Saved, View
-from tercet_conformance.interface import CompressorFailed, ModelFailed, Refused, StepEnd
+from attrs import evolve, frozen
+
+from tercet_conformance.gallery.entry import Thread, enter_as
+from tercet_conformance.gallery.plain import Plain, PlainImplementation, Saved, View
+from tercet_conformance.gallery.plain_loop import PlainLoop
+from tercet_conformance.interface import CompressorFailed, LoopHost, ModelFailed, Refused, StepEnd
+from tercet_spec.agents import Agent
 from tercet_spec.vocabulary import Capability, Configuration, Message, Note, PendingCall
 
 
+@frozen
+class NullImplementation(PlainImplementation):
+    """An implementation whose threads do nothing of what they declare, and whose loop runs none of the hooks."""
+
+    def open_loop(self, configuration: Configuration, agent: Agent, host: LoopHost) -> PlainLoop:
+        """Begin a thread with a loop over it."""
+        return PlainLoop(self.thread(configuration, host), evolve(agent, stack=()), host)
+
+
+def null(thread: Thread) -> Thread:
+    """Enter a class of threads that does nothing of what it declares."""
+    enter_as(thread, "null", None, "", NullImplementation)
+    return thread
+
+
 class Null(Plain):
-    """Stores what is said, sends all of it, and never summarises."""
+    """Stores what is said, sends all of it, and never summarises; its loop runs none of the hooks."""
 
     capabilities = frozenset(get_args(Capability))
 

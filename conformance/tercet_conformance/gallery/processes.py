@@ -14,6 +14,8 @@ from attrs import define, frozen
 
 from tercet_conformance.gallery.entry import ENTERED, Entry
 from tercet_conformance.gallery.plain import Plain, PlainImplementation
+from tercet_conformance.gallery.plain_loop import PlainLoop, PlainLoopImplementation
+from tercet_conformance.interface import Implementation
 from tercet_conformance.wire.lines import line_of
 from tercet_conformance.wire.remote import Remote
 from tercet_conformance.wire.server import Line, Server
@@ -40,21 +42,34 @@ Fault = Callable[[Line, dict[str, Any]], bytes]
 
 @frozen
 class Process:
-    """A hostile process: its fault, and what is done at the end of its input."""
+    """A hostile process: its fault, what is done at the end of its input, and what it is but for the fault."""
 
     fault: Fault
-    last: Callable[[], object] = lambda: None
+    last: Callable[[], object]
+    make: Callable[[str], Implementation]
 
 
 PROCESSES: dict[str, Process] = {}
 
 
-def process(diagnosis: str, last: Callable[[], object] = lambda: None) -> Callable[[Fault], Fault]:
+def plain(name: str) -> Implementation:
+    """Make a right implementation of threads."""
+    return PlainImplementation(name, Plain)
+
+
+def plain_loop(name: str) -> Implementation:
+    """Make a right implementation of threads and of an agent's loop."""
+    return PlainLoopImplementation(name, PlainLoop)
+
+
+def process(
+    diagnosis: str, last: Callable[[], object] = lambda: None, make: Callable[[str], Implementation] = plain
+) -> Callable[[Fault], Fault]:
     """Enter a fault as a hostile process, under its name, with what its diagnosis must say."""
 
     def put(fault: Fault) -> Fault:
         name = fault.__name__.replace("_", "-")
-        PROCESSES[name] = Process(fault, last)
+        PROCESSES[name] = Process(fault, last, make)
         says = (fault.__doc__ or "").partition("\n")[0]
         command = (sys.executable, "-c", f"from {__name__} import main; main({name!r})")
         ENTERED.append(Entry(name, "process", None, "", says, partial(Remote, command), diagnosis))
@@ -71,6 +86,16 @@ def asks(envelope: dict[str, Any]) -> bool:
 def ends_a_step(envelope: dict[str, Any]) -> bool:
     """Tell whether a line returns from a step."""
     return isinstance(envelope.get("returned"), wire.Ended)
+
+
+def wraps(envelope: dict[str, Any]) -> bool:
+    """Tell whether a line asks a model wrapper: a run is under way."""
+    return envelope.get("question") == "wrap_model"
+
+
+def ends_a_run(envelope: dict[str, Any]) -> bool:
+    """Tell whether a line returns from a run."""
+    return isinstance(envelope.get("returned"), wire.Ran)
 
 
 # What is no line of the wire.
@@ -208,7 +233,7 @@ def unknown_question(_: Line, envelope: dict[str, Any]) -> bytes:
     return line_of({**envelope, "question": "embed"}) if asks(envelope) else line_of(envelope)
 
 
-@process("only step asks")
+@process("only step, run and resume ask")
 def asks_while_it_stores(_: Line, envelope: dict[str, Any]) -> bytes:
     """Asks the compressor when messages are stored."""
     if not isinstance(envelope.get("returned"), wire.Stored):
@@ -222,6 +247,57 @@ def declares_and_declines(_: Line, envelope: dict[str, Any]) -> bytes:
     if not isinstance(envelope.get("returned"), wire.Changed) or envelope["id"] < 3:
         return line_of(envelope)
     return line_of({"id": envelope["id"], "unsupported": "not yet"})
+
+
+# What is wrong within a run.
+
+
+@process('"question" is one of summarize, before_agent', make=plain_loop)
+def asks_as_in_a_step(_: Line, envelope: dict[str, Any]) -> bytes:
+    """Asks the model within a run as it does within a step."""
+    if envelope.get("question") != "ask_model":
+        return line_of(envelope)
+    return line_of({**envelope, "question": "answer", "request": {"add": []}})
+
+
+@process("missing required field `middleware`", make=plain_loop)
+def nobodys_hook(_: Line, envelope: dict[str, Any]) -> bytes:
+    """Asks a hook of no middleware."""
+    asked = {name: value for name, value in envelope.items() if name != "middleware"}
+    return line_of(asked if "question" in envelope else envelope)
+
+
+@process("host.wrap_model was asked of 'nobody'; in the stack there is", make=plain_loop)
+def hook_of_a_stranger(_: Line, envelope: dict[str, Any]) -> bytes:
+    """Asks a hook of a middleware that is not in the stack."""
+    return line_of({**envelope, "middleware": "nobody"} if wraps(envelope) else envelope)
+
+
+@process("run asked for a request that cannot be: keep 9", make=plain_loop)
+def request_of_too_many(_: Line, envelope: dict[str, Any]) -> bytes:
+    """Keeps messages of a request that has not so many."""
+    line = line_of(envelope)
+    return line.replace(b'"keep":', b'"keep":9000') if wraps(envelope) else line
+
+
+@process("Invalid enum value 'done' - at `$.outcome`; there are: finished, blocked, failed", make=plain_loop)
+def run_that_is_done(_: Line, envelope: dict[str, Any]) -> bytes:
+    """Names an outcome of a run that there is not."""
+    return line_of(envelope).replace(b'"outcome":"finished"', b'"outcome":"done"')
+
+
+@process("raised no such model", make=plain_loop)
+def raises_within_a_run(_: Line, envelope: dict[str, Any]) -> bytes:
+    """Tells of an error of its own where a run ends."""
+    return line_of({"id": envelope["id"], "raised": "no such model"} if ends_a_run(envelope) else envelope)
+
+
+@process("the process ended with code 4", make=plain_loop)
+def death_mid_run(_: Line, envelope: dict[str, Any]) -> bytes:
+    """Ends when it would ask a model wrapper."""
+    if wraps(envelope):
+        os._exit(4)
+    return line_of(envelope)
 
 
 # What ends, or does not.
@@ -302,5 +378,5 @@ def main(name: str) -> None:
     """Be one of the hostile processes."""
     chosen = PROCESSES[name]
     line = Spoiled(sys.stdin.buffer, sys.stdout.buffer, spoil=chosen.fault)
-    Server(PlainImplementation(name, Plain), line).serve()
+    Server(chosen.make(name), line).serve()
     chosen.last()

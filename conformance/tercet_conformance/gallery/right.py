@@ -7,6 +7,7 @@ from itertools import count
 from attrs import evolve
 
 from tercet_conformance.adapters.reference import BY_PLACE, Reference
+from tercet_conformance.adapters.reference_by_loop import ReferenceByLoop
 from tercet_conformance.gallery.entry import ENTERED, Entry, right
 from tercet_conformance.gallery.plain import CAPABILITIES, Link, Plain, Saved, View
 from tercet_conformance.interface import CompressorFailed, Host, ModelFailed, StepEnd
@@ -433,5 +434,15 @@ ENTERED.append(
         "",
         "The reference itself, on messages without ids: a message's place names it.",
         partial(Reference, dialect=BY_PLACE),
+    )
+)
+ENTERED.append(
+    Entry(
+        "reference-by-loop",
+        "right",
+        None,
+        "",
+        "The reference's summarization as its loop runs it: a middleware like any other.",
+        ReferenceByLoop,
     )
 )

@@ -39,6 +39,7 @@ def report_document(report: Report, name: str, saved: Mapping[Scenario, str]) ->
         "whole": report.is_whole,
         "profile": {
             "kept": str(report.kept) if report.is_whole and report.kept else None,
+            "hooks": report.keeps_hooks if report.is_whole else None,
             "asked": str(report.asked) if report.asked else None,
             "lacking": [rule.id for rule in report.lacking],
         },
@@ -95,7 +96,7 @@ def example_document(example: Counterexample, rule: str, name: str) -> dict[str,
     return {
         "line": line,
         "line_is_whole": not nearly,
-        "drawing": None if drawing is None else {"thread": shown(drawing.thread), "marks": drawing.marks},
+        "drawing": None if drawing is None else {drawing.kind: shown(drawing.line), "marks": drawing.marks},
         "where": where(example),
         "expected": violation.expected,
         "seen": violation.seen,

@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 
 import msgspec
+from attrs import fields_dict, has
 
 from tercet_conformance.driver import field_names
 from tercet_conformance.garbage import Broken, described, shortened
@@ -115,15 +116,22 @@ def value_of(read: object, kind: type[T], what: str) -> T:
     try:
         return msgspec.convert(read, kind)
     except msgspec.ValidationError as error:
-        raise Broken(f"{what} what cannot be read: {error}{hint(str(error))}; it was {written(read)}") from error
+        raise Broken(f"{what} what cannot be read: {error}{hint(str(error), kind)}; it was {written(read)}") from error
     except UnicodeEncodeError as error:
         raise Broken(f"{what} what cannot be read: a text stands where none may; it was {written(read)}") from error
 
 
-def hint(problem: str) -> str:
-    """Say which words may stand where another stands."""
+def hint(problem: str, kind: type) -> str:
+    """Say which words may stand where another stands in a value of a kind."""
     found = re.search(r"^Invalid enum value '(.*)' - at `\$.*?(\w+)(\[[\d.]+\])?`$", problem, re.DOTALL)
-    return f"; {near(found[1], WORDS[found[2]])}" if found and found[2] in WORDS else ""
+    words = words_of(kind, found[2]) if found else ()
+    return f"; {near(found[1], words)}" if found and words else ""
+
+
+def words_of(kind: type, field: str) -> tuple[str, ...]:
+    """The words that may stand in a field of a value, or of one within it."""
+    own = getattr(fields_dict(kind).get(field), "type", None) if has(kind) else None
+    return get_args(own) if get_origin(own) is Literal else WORDS.get(field, ())
 
 
 def written(value: object) -> str:

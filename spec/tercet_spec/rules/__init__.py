@@ -1,6 +1,6 @@
 """All rules, in the order of the chapters."""
 
-from tercet_spec.rules import bound, compress, config, cut, key, send, trigger, usage
+from tercet_spec.rules import bound, compress, config, cut, hooks, key, send, trigger, usage
 from tercet_spec.rules.rule import AnyRule, Level, Origin, Profile, Rule, Violation
 
 RULES: tuple[AnyRule, ...] = (
@@ -12,6 +12,7 @@ RULES: tuple[AnyRule, ...] = (
     *key.RULES,
     *usage.RULES,
     *config.RULES,
+    *hooks.RULES,
 )
 BY_ID = {rule.id: rule for rule in RULES}
 

@@ -20,15 +20,20 @@ class Level(Enum):
 
 
 class Profile(IntEnum):
-    """A set of rules, each containing the one before."""
+    """A set of rules; each contains the one before, but ``HOOKS``, which stands beside them."""
 
     SAFE = 1
     BOUNDED = 2
     EXACT = 3
     DURABLE = 4
+    HOOKS = 5
 
     def __str__(self) -> str:
         return self.name.lower()
+
+    def contains(self, other: "Profile") -> bool:
+        """Tell whether all rules of another profile are rules of this one."""
+        return (other <= self and Profile.HOOKS not in (self, other)) or other is self
 
 
 class Origin(Enum):
@@ -40,12 +45,13 @@ class Origin(Enum):
 
 @frozen
 class Violation:
-    """Where a moment breaks a rule: what was expected, what was seen, which message is at fault."""
+    """Where a moment breaks a rule: what was expected, what was seen, which message is at fault, or event of a run."""
 
     expected: str
     seen: str
     position: int | None = None
     attempt: int | None = None
+    event: int | None = None
 
 
 def declares(*capabilities: Capability) -> Callable[[Description], bool]:

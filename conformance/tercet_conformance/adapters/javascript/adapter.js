@@ -1,10 +1,12 @@
-// The wire around the summarizer: reads the suite's calls from stdin, a JSON object a line, and writes what they return
-// to stdout. During a step it asks the suite for summaries and answers, and waits. The protocol: spec/wire.md
+// The wire around the summarizer and the loop: reads the suite's calls from stdin, a JSON object a line, and writes
+// what they return to stdout. During a step it asks the suite for summaries and answers, during a run for what hooks
+// and tools do too, and waits. The protocol: spec/wire.md
 // Run it under the suite: tercet check --profile durable -- node adapter.js
 "use strict";
 
 const fs = require("node:fs");
 const { isDeepStrictEqual } = require("node:util");
+const { Loop } = require("./loop.js");
 const { BEFORE, Failed, Refused, Thread } = require("./summarizer.js");
 
 const DESCRIPTION = { wire: 1, version: "1", language: "JavaScript", character: "UTF-16 unit", before: BEFORE };
@@ -12,6 +14,7 @@ const CAPABILITIES = [
   "message-trigger", "token-trigger", "bound", "system", "summary-shown", "exact-input", "missing-ids",
   "notes", "pending", "model-step", "suspend", "turns", "checkpoint", "edit", "restores-key",
   "usage", "configure", "refuses", "warns", "beside",
+  "hooks", "writes", "sections", "tools", "input-blocks", "output-blocks", "suspends", "approvals", "questions",
 ];
 const LINE_FEED = 10;
 
@@ -91,6 +94,58 @@ class Session {
   }
 }
 
+/** A thread that an agent's loop runs over. The hooks, the model and the tools are the suite's too. */
+class LoopSession extends Session {
+  constructor(ThreadClass, LoopClass, told) {
+    super(ThreadClass, told);
+    this.loop = new LoopClass(this.thread, agentOf(told.agent), this);
+    this.requests = new Map(); // the messages that each wrapper, and the model (null), was shown last
+  }
+
+  beforeAgent(middleware, message, entries) {
+    return passedOf(this.ask({ question: "before_agent", middleware, message, entries }));
+  }
+
+  section(middleware, entries) {
+    return this.ask({ question: "section", middleware, entries }).text;
+  }
+
+  wrapModel(middleware, request, responses, replies, entries) {
+    const became = this.became(middleware, request);
+    const question = { question: "wrap_model", middleware, request: became, responses, replies, entries };
+    return moveOf(this.ask(question), request.messages);
+  }
+
+  askModel(request) {
+    const { message, usage } = this.ask({ question: "ask_model", request: this.became(null, request) });
+    return { message: messageOf(message), usage };
+  }
+
+  wrapTool(middleware, call, approved, results, entries) {
+    const { result } = this.ask({ question: "wrap_tool", middleware, tool_call: call, approved, results, entries });
+    return result === null ? null : resultOf(result);
+  }
+
+  runTool(call) {
+    return resultOf(this.ask({ question: "run_tool", tool_call: call }));
+  }
+
+  afterAgent(middleware, message, entries) {
+    return passedOf(this.ask({ question: "after_agent", middleware, message, entries }));
+  }
+
+  /** A request as what became of the last one that the same wrapper, or the model, was shown. */
+  became(shownTo, { system, messages, tools }) {
+    const before = this.requests.get(shownTo) ?? [];
+    this.requests.set(shownTo, messages);
+    return { system, messages: change(before, messages), tools };
+  }
+
+  state() {
+    return { ...super.state(), entries: this.loop.written() };
+  }
+}
+
 /** What became of a list of messages: the beginning that is as it was, and all that comes after. */
 function change(before, after) {
   const isNew = (message, at) => !isDeepStrictEqual(message, before[at]);
@@ -112,6 +167,29 @@ function configurationOf({ trigger, keep_recent, max_summary_tokens, token_count
   return { trigger, keepRecent: keep_recent, maxSummaryTokens, tokenCounter: token_counter, beside };
 }
 
+function agentOf({ stack, tools, prompt, prompt_section_tokens }) {
+  const middlewareOf = ({ section_tokens, ...rest }) => ({ ...rest, sectionTokens: section_tokens });
+  return { stack: stack.map(middlewareOf), tools, prompt, promptSectionTokens: prompt_section_tokens };
+}
+
+function passedOf({ message = null, update = [], blocked = false }) {
+  return { message: message === null ? null : messageOf(message), update, blocked };
+}
+
+/** What a model wrapper answers; the messages of its request are what became of those that it was shown. */
+function moveOf({ request = null, response = null, question = null }, shown) {
+  const message = response?.message ?? null;
+  return {
+    request: request && { system: null, tools: [], ...request, messages: changed(shown, request.messages) },
+    response: response && { message: message && messageOf(message), update: response.update ?? [] },
+    question,
+  };
+}
+
+function resultOf({ kind, text = "", update = [] }) {
+  return { kind, text, update };
+}
+
 function step(thread, { system = null, notes = [], pending = [] }) {
   const placed = notes.map(({ after = null, message }) => ({ after, message: messageOf(message) }));
   try {
@@ -125,6 +203,7 @@ function step(thread, { system = null, notes = [], pending = [] }) {
 /** What is done at each call, and returned beside the state. */
 const CALLS = {
   open: () => ({}),
+  open_loop: () => ({}),
   append: ({ thread }, { messages }) => ({ ids: messages.map((message) => thread.append(messageOf(message))) }),
   step: ({ thread }, told) => step(thread, told),
   configure: ({ thread }, { configuration }) => thread.configure(configurationOf(configuration)),
@@ -133,14 +212,17 @@ const CALLS = {
   checkpoint: ({ thread, checkpoints }) => ({ checkpoint: String(checkpoints.push(thread.saved()) - 1) }),
   restore: ({ thread, checkpoints }, { checkpoint }) => thread.putBack(checkpoints[checkpoint]),
   edit: ({ thread, shown }, { history }) => thread.edit(changed(shown, history)),
+  run: ({ loop }, { message }) => loop.run(messageOf(message)),
+  resume: ({ loop }, { reply = null, approved = [] }) => loop.resume(reply, approved),
 };
 
 /** Answer calls until the input ends. */
-function serve(name, ThreadClass) {
+function serve(name, ThreadClass = Thread, LoopClass = Loop) {
   const sessions = new Map();
   const returned = (told) => {
     if (told.call === "hello") return { ...DESCRIPTION, name, capabilities: CAPABILITIES };
     if (told.call === "open") sessions.set(told.session, new Session(ThreadClass, told));
+    if (told.call === "open_loop") sessions.set(told.session, new LoopSession(ThreadClass, LoopClass, told));
     const session = sessions.get(told.session);
     if (told.call !== "close") return { ...CALLS[told.call](session, told), state: session.state() };
     sessions.delete(told.session);
@@ -156,4 +238,4 @@ function serve(name, ThreadClass) {
 }
 
 module.exports = { read, serve, write };
-if (require.main === module) serve("summarizer in JavaScript", Thread);
+if (require.main === module) serve("summarizer in JavaScript");

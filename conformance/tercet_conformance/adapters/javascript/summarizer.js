@@ -130,8 +130,13 @@ class Thread {
     const standing = this.standing();
     const view = this.summarized(system, notes, pending, standing);
     const { message } = this.counted(() => this.host.answer(this.request(system, notes, view)));
-    if (view !== standing) this.summary = { text: view.text, through: this.history.messages[view.start - 1].id };
+    if (view !== standing) this.summary = this.summaryOf(view);
     return this.append(message);
+  }
+
+  /** What is stored of a new summary. */
+  summaryOf({ text, start }) {
+    return { text, through: this.history.messages[start - 1].id };
   }
 
   /** The thread as it is now, to be put back after a block of the turn that begins, or at a restore. */
@@ -177,7 +182,7 @@ class Thread {
   standing() {
     const { messages, opening } = this.history;
     if (this.summary !== null) {
-      const text = this.bounded(this.summary.text);
+      const text = bounded(this.summary.text, this.configuration.maxSummaryTokens);
       const anchor = this.history.position(this.summary.through);
       if (opening <= anchor && anchor < messages.length - 1 && !isBlank(text)) return { text, start: anchor + 1 };
     }
@@ -191,7 +196,8 @@ class Thread {
     const cut = this.cut(start, pending);
     if (cut <= start) return standing;
     const given = [...this.history.calledBack(start, cut), ...this.history.messages.slice(start, cut)];
-    const text = this.bounded(this.counted(() => this.host.summarize(given, soFar)).text);
+    const summarized = this.counted(() => this.host.summarize(given, soFar));
+    const text = bounded(summarized.text, this.configuration.maxSummaryTokens);
     if (isBlank(text)) throw new Failed("failed", 0, "the compressor's text is blank");
     return { text, start: cut };
   }
@@ -238,12 +244,12 @@ class Thread {
     const tokens = (message) => tokenCounter.base + Math.ceil(characters(message) / tokenCounter.divisor);
     return request.reduce((sum, message) => sum + tokens(message), 0);
   }
+}
 
-  /** The longest beginning within the bound that splits no surrogate pair. */
-  bounded(text) {
-    const end = CHARACTERS_PER_TOKEN * this.configuration.maxSummaryTokens;
-    return text.slice(0, /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(end - 1, end + 1)) ? end - 1 : end);
-  }
+/** The longest beginning of a text within a bound that splits no surrogate pair. */
+function bounded(text, maxTokens) {
+  const end = CHARACTERS_PER_TOKEN * maxTokens;
+  return text.slice(0, /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(end - 1, end + 1)) ? end - 1 : end);
 }
 
 function problemsOf({ trigger, keepRecent, maxSummaryTokens, beside }) {
@@ -256,4 +262,4 @@ function problemsOf({ trigger, keepRecent, maxSummaryTokens, beside }) {
   return problems;
 }
 
-module.exports = { BEFORE, Failed, Refused, Thread };
+module.exports = { BEFORE, Failed, Refused, Thread, bounded, said };
