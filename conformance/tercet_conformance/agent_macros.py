@@ -207,7 +207,7 @@ def run(draft: AgentDraft, steps: int, calls: int, wrong: int, fails: int, times
     outcomes = {3: [Result("error", "broken")], 4: [Result("fatal", "gone")]}
     results = outcomes.get(wrong, []) if draft.can("tools") else []
     replies = [Reply(failure="failed")] if fails == 4 else []
-    for again in range(1 + times % 2):
+    for _ in range(1 + times % 2):
         draft.inputs += 1
         scripts = [Script(name, hook, moves) for (name, hook), moves in draft.scripts.items()]
         draft.operations.append(
@@ -218,8 +218,6 @@ def run(draft: AgentDraft, steps: int, calls: int, wrong: int, fails: int, times
         asks = sum(move.does == "ask" for moves in draft.scripts.values() for move in moves)
         for number in range(min(asks, 3)):
             draft.operations.append(Resume(f"yes {number}", ((calls + number) % 3 != 0, times % 3 != 0, True)))
-        if again:
-            break
     draft.scripts = {}
 
 

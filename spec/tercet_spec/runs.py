@@ -10,17 +10,14 @@ from attrs import frozen
 from tercet_spec.agents import Agent
 from tercet_spec.course import Departure, Happening, walked
 from tercet_spec.trace import RunBegun, RunEnded
-from tercet_spec.vocabulary import Description, Message, State
+from tercet_spec.vocabulary import Description, Message
 
 H = TypeVar("H", bound=Happening)
 
 
 @frozen
 class AgentRun:
-    """One run, from its input to its end, through all that it waited for.
-
-    ``shown_after`` is the state at its end, or where it waits; ``None`` where it broke off.
-    """
+    """One run, from its input to its end, through all that it waited for."""
 
     number: int
     description: Description
@@ -43,11 +40,6 @@ class AgentRun:
     def ended(self) -> RunEnded | None:
         """How it ended, or that it waits."""
         return next((event for event in reversed(self.events) if isinstance(event, RunEnded)), None)
-
-    @property
-    def shown_after(self) -> State | None:
-        """The state after it."""
-        return self.ended.shown if self.ended else None
 
     def of(self, kind: type[H]) -> tuple[H, ...]:
         """Choose what happened of one kind."""

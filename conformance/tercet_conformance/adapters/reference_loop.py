@@ -65,7 +65,7 @@ class ReferenceLoop:
             thread.summary,
             thread.usage.tokens,
             thread.summarization.warnings,
-            entries_of({key: value for key, value in thread.state.items() if key != SUMMARY}),
+            written_in(thread.state),
         )
 
     def driven(self, run: tercet.Run[Message]) -> RunEnd:
@@ -129,13 +129,13 @@ class ReferenceLoop:
         name, host = middleware.id, self.host
 
         def before_agent(incoming: tercet.Incoming[Message]) -> tercet.Passed[Message] | tercet.Block:
-            return passed_of(host.before_agent(name, incoming.message, self.state_of(incoming.thread)))
+            return passed_of(host.before_agent(name, incoming.message, written_in(incoming.thread.state)))
 
         def after_agent(outgoing: tercet.Outgoing[Message]) -> tercet.Passed[Message] | tercet.Block:
-            return passed_of(host.after_agent(name, outgoing.message, self.state_of(outgoing.thread)))
+            return passed_of(host.after_agent(name, outgoing.message, written_in(outgoing.thread.state)))
 
         def section(state: Mapping[str, Any]) -> str | tercet.Fail:
-            text = host.section(name, entries_of({key: value for key, value in state.items() if key != SUMMARY}))
+            text = host.section(name, written_in(state))
             return tercet.Fail(FAILED) if text is None else text
 
         def wrap_model(call: tercet.ModelCall[Message]) -> ModelMove[Message]:
@@ -143,7 +143,7 @@ class ReferenceLoop:
 
         def wrap_tool(use: tercet.ToolUse[Message]) -> ToolMove[Message]:
             results = tuple(map(result_of, use.outcomes))
-            move = host.wrap_tool(name, use.call, use.approved, results, self.state_of(use.thread))
+            move = host.wrap_tool(name, use.call, use.approved, results, written_in(use.thread.state))
             return tercet.Next() if move.result is None else outcome_of(move.result)
 
         hooks = {
@@ -166,7 +166,7 @@ class ReferenceLoop:
         seen = self.request_of(call.request)
         replies = tuple(reply for reply in call.replies if isinstance(reply, str))
         responses = tuple(map(self.response_of, call.results))
-        move = self.host.wrap_model(name, seen, responses, replies, self.state_of(call.thread))
+        move = self.host.wrap_model(name, seen, responses, replies, written_in(call.thread.state))
         if move.question is not None:
             return tercet.Question(move.question)
         if move.request is not None:
@@ -193,10 +193,6 @@ class ReferenceLoop:
             self.summaries[update[SUMMARY]] = summary
         return Response(result.message, entries_of(update))
 
-    def state_of(self, thread: tercet.Thread[Message]) -> Update:
-        """Show a thread's state by key."""
-        return entries_of({key: value for key, value in thread.state.items() if key != SUMMARY})
-
 
 def rewritten(request: tercet.ModelRequest[Message], seen: Request, other: Request) -> tercet.ModelRequest[Message]:
     """Take over what a wrapper made of a request: what it added behind the messages is a note, all else a rewriting."""
@@ -215,6 +211,11 @@ def tool_of(tool: agents.Tool) -> tercet.Tool:
     required = ", ".join(tool.required) or "nothing"
     problem = f"they must be a JSON object, in which a text is required for: {required}"
     return tercet.Tool(tool.name, lambda arguments: () if tool.accepts(arguments) else (problem,))
+
+
+def written_in(state: Mapping[str, Any]) -> Update:
+    """Show what middleware wrote into a thread's state; summarization's own key is shown as the summary."""
+    return entries_of({key: value for key, value in state.items() if key != SUMMARY})
 
 
 def entries_of(state: Mapping[str, Any]) -> Update:

@@ -5,6 +5,7 @@ The course of a run says what must come next, and by which rule; each rule here 
 
 from collections.abc import Callable, Iterator, Mapping
 
+from tercet_spec.agents import DENIED
 from tercet_spec.moments import Moment
 from tercet_spec.rules.rule import Level, Origin, Profile, Rule, Violation, declares
 from tercet_spec.runs import AgentRun
@@ -205,7 +206,7 @@ def is_approved(run: AgentRun) -> bool:
 
 def is_denied(run: AgentRun) -> bool:
     """Tell whether a wrapper denied a call."""
-    return any(e.move.result and e.move.result.text.startswith("Denied: ") for e in run.of(ToolWrapped))
+    return any(e.move.result and e.move.result.text.startswith(DENIED) for e in run.of(ToolWrapped))
 
 
 def calls_what_was_filtered(run: AgentRun) -> bool:

@@ -8,7 +8,7 @@ from tercet_conformance.gallery.entry import wrong_loop
 from tercet_conformance.gallery.plain import Plain, Saved
 from tercet_conformance.gallery.plain_loop import Blocked, Failed, PlainLoop, Waits
 from tercet_conformance.interface import RunEnd
-from tercet_spec.agents import SEPARATOR, Middleware, Passed, Request, Response, Result
+from tercet_spec.agents import DENIED, SEPARATOR, Middleware, Passed, Request, Response, Result
 from tercet_spec.vocabulary import Message, ToolCall, Update
 
 # hooks.nesting
@@ -514,7 +514,7 @@ class RunsDeniedTools(PlainLoop):
 
     def use(self, call: ToolCall, *, approved: bool) -> Result:
         result = super().use(call, approved=approved)
-        if result.text.startswith("Denied: "):
+        if result.text.startswith(DENIED):
             self.host.run_tool(call)
         return result
 
