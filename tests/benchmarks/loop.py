@@ -1,10 +1,12 @@
 """What it costs the loop to decide its next action, beside what the hooks themselves cost.
 
 Run ``python tests/benchmarks/loop.py``, or with ``--json``. Threads of so many messages take turns of two
-model steps and a tool call, one thread after the other in each round. Each of a turn's four decisions
-is timed: the first, after a model's answer that calls a tool, after the tool's outcome, and after the
-last answer; and in each the hooks that it asks. Figures are medians in microseconds. The loop's own
-share is what the hooks leave, with what it costs to time them, and the target is for it.
+model steps and a tool call, so many by one thread and then by the next in each round; the first of
+them are not counted, for they pay for what the other threads left in the processor's caches. Each of
+a turn's four decisions is timed: the first, after a model's answer that calls a tool, after the tool's
+outcome, and after the last answer; and in each the hooks that it asks. Figures are medians in
+microseconds. The loop's own share is what the hooks leave, with what it costs to time them, and the
+target is for it.
 
 - bare: no middleware;
 - summary: summarization alone, with a summary in force that leaves ``AFTER`` messages when a turn begins;
@@ -51,7 +53,10 @@ SIZES = (10, 1_000, 100_000)
 AT_MOST = 20.0
 """The target for the loop's own share of a decision, in microseconds."""
 AFTER = 6
-WARM_UP = 20
+TURNS = 20
+"""So many turns one thread takes in a round."""
+WARM_UP = 8
+"""So many of them are not counted."""
 NEVER = 10**9
 DECISIONS = ("first", "after an answer that calls", "after a tool", "after the last answer")
 Case = Literal["bare", "summary", "hooks"]
@@ -137,7 +142,7 @@ def decisions(agent: Agent[Message], thread: Thread[Message], turn: int) -> tupl
 
 @define
 class Growing:
-    """A thread of a case that grows by a turn a round, and the nanoseconds of its decisions and of their hooks."""
+    """A thread of a case that grows by a turn at a time, and the nanoseconds of its decisions and of their hooks."""
 
     case: Case
     size: int
@@ -152,14 +157,16 @@ class Growing:
         self.thread = thread(self.size)
         self.times = {name: [] for name in DECISIONS}
 
-    def take(self, turn: int) -> None:
-        """Take a turn, and time its decisions."""
+    def take(self, turn: int, counts: bool) -> None:
+        """Take a turn, and time its decisions; keep the times where it counts."""
         run = None
         for name, decide in zip(DECISIONS, decisions(self.agent, ready(self.case, self.thread), turn), strict=True):
             self.spent.clear()
             begun = perf_counter_ns()
             run = decide(run)
-            self.times[name].append((perf_counter_ns() - begun, sum(self.spent)))
+            took = perf_counter_ns() - begun
+            if counts:
+                self.times[name].append((took, sum(self.spent)))
         assert run is not None
         assert isinstance(run.action, Finished)
         self.thread = run.thread
@@ -169,24 +176,25 @@ class Growing:
         return [
             Figure(
                 *(self.case, self.size, name),
-                median(took for took, _ in times[WARM_UP:]) / 1000,
-                median(hooks for _, hooks in times[WARM_UP:]) / 1000,
-                median(took - hooks for took, hooks in times[WARM_UP:]) / 1000,
+                median(took for took, _ in times) / 1000,
+                median(hooks for _, hooks in times) / 1000,
+                median(took - hooks for took, hooks in times) / 1000,
             )
             for name, times in self.times.items()
         ]
 
 
 def figures(rounds: int) -> list[Figure]:
-    """Take all measurements, one case after the other in each round."""
+    """Take all measurements, one thread after the other in each round."""
     cases = [Growing(case, size) for case in get_args(Case) for size in SIZES]
     gc.collect()
     gc.freeze()
     gc.disable()
-    for turn in range(WARM_UP + rounds):
+    for first in range(0, rounds * TURNS, TURNS):
         for case in cases:
             gc.collect(0)
-            case.take(turn)
+            for turn in range(TURNS):
+                case.take(first + turn, turn >= WARM_UP)
     gc.enable()
     gc.unfreeze()
     return [figure for case in cases for figure in case.figures()]
@@ -213,7 +221,7 @@ def main() -> None:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="write the figures as JSON")
-    parser.add_argument("--rounds", type=int, default=400, help="turns of each thread (default: 400)")
+    parser.add_argument("--rounds", type=int, default=40, help=f"each of {TURNS} turns of each thread (default: 40)")
     chosen = parser.parse_args()
     if chosen.rounds < 1:
         parser.error("rounds must be at least 1")
