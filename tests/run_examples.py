@@ -31,7 +31,7 @@ from tercet_spec.trace import (
     ToolWrapped,
     Trace,
 )
-from tercet_spec.vocabulary import Entry, Message, Update
+from tercet_spec.vocabulary import Entry, Message, State, Update
 
 WORD = re.compile(rf"(?P<word>[^\s\[]+)(?:\[(?P<facts>(?:{TEXT.pattern}|[^\]\"'])*)\])?")
 FACT = re.compile(rf"(?:{TEXT.pattern}|,(?! )|[^,\"'])+")
@@ -100,6 +100,8 @@ def said(fact: str, event: Happening, events: Sequence[Happening]) -> str:
         return " ".join(["told", *map(format_text, event.replies)])
     if fact in ("approved", "not approved") and isinstance(event, ToolWrapped):
         return "approved" if event.approved else "not approved"
+    if word == "key" and isinstance(event, RunEnded):
+        return f"key {key_in_words(event.shown)}"
     if word == "counted" and isinstance(event, RunEnded):
         return " ".join(["counted", *counts(event, events)])
     if isinstance(event, ModelAsked | ModelWrapped):
@@ -156,6 +158,13 @@ def entries_in_words(fact: str, entries: Update) -> Iterator[str]:
         raise DrawnOtherwise(f"{fact!r} says nothing of a run")
     for key in asked:
         yield from format_update((Entry(key, values[key]),)) if key in values else (f"no {key}",)
+
+
+def key_in_words(shown: State) -> str:
+    """Say how far a thread's stored summary reaches."""
+    if shown.summary is None:
+        return "none"
+    return str([message.id for message in shown.history].index(shown.summary.through) + 1)
 
 
 def counts(end: RunEnded, events: Sequence[Happening]) -> Iterator[str]:

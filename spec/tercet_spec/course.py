@@ -39,7 +39,7 @@ from tercet_spec.trace import (
     ToolRun,
     ToolWrapped,
 )
-from tercet_spec.vocabulary import Description, Entry, Message, State, ToolCall, Update
+from tercet_spec.vocabulary import Description, Entry, Message, State, Summary, ToolCall, Update
 
 E = TypeVar("E", bound=RunEvent)
 Happening = RunEvent | Summarized
@@ -78,6 +78,7 @@ class Thread:
     history: tuple[Message, ...]
     entries: Update
     usage: int
+    summary: Summary | None = None
     beginnings: Mapping[int, str] = field(factory=dict)
 
     def stored(self, *messages: Message) -> "Thread":
@@ -129,7 +130,7 @@ def walked(agent: Agent, description: Description, events: Sequence[Happening]) 
     begun, *rest = events
     assert isinstance(begun, RunBegun)
     shown = begun.shown
-    walk = Walk(agent, description, rest, Thread(shown.history, merged(shown.entries, ()), shown.usage))
+    walk = Walk(agent, description, rest, Thread(shown.history, merged(shown.entries, ()), shown.usage, shown.summary))
     with suppress(Lost):
         walk.run(begun.message)
     return tuple(walk.departures)
@@ -141,7 +142,7 @@ class Walk:
 
     ``offered`` names for each write, committed or not, the rule that says what becomes of it; ``uncommitted`` are
     those since the last commit, and ``latest`` speaks of that where the run ends for it. ``tools`` are those that the
-    latest request offered; ``before`` counts the messages before the run.
+    latest request offered; ``before`` counts the messages before the run, ``answers`` those that it committed.
     """
 
     agent: Agent
@@ -153,6 +154,7 @@ class Walk:
     offered: dict[Entry, str] = field(factory=dict)
     uncommitted: set[Entry] = field(factory=set)
     latest: str | None = None
+    answers: int = 0
     tools: tuple[str, ...] = ()
     before: int = field(default=Factory(lambda walk: len(walk.thread.history), takes_self=True))
     departures: list[Departure] = field(factory=list)
@@ -229,7 +231,7 @@ class Walk:
         except Over as over:
             if over.outcome == "blocked":
                 self.thread = evolve(before, usage=self.thread.usage)
-                self.uncommitted = set(self.offered)
+                self.uncommitted, self.answers = set(self.offered), 0
             seen = self.take(RunEnded(over.outcome, State()), over.rule)
             self.same_thread(seen.shown, None if over.outcome == "finished" else over.rule)
             raise Lost from over
@@ -286,6 +288,7 @@ class Walk:
         response = self.wrapped(self.agent.stack, request, "nesting", is_outermost=True)
         if response.message is None:
             raise Over("failed", "model-left")
+        self.answers += 1
         self.commit((response.message,), response.update, "model-rewrite" if response.update else None)
         return response.message
 
@@ -500,6 +503,8 @@ class Walk:
             speaks = rule if rule and (is_undone or is_more) else self.rule_of(place, seen.history)
             self.depart(speaks, f"the history holds {counted(self.thread.history)}", told(place, seen.history))
         self.same_entries("the thread's state", seen.entries, rule)
+        if rule and not self.answers and seen.summary != self.thread.summary:
+            self.depart(rule, "no answer is committed: the summary is what it was", "it is another")
         if seen.usage != self.thread.usage:
             more = "more" if seen.usage > self.thread.usage else "less"
             self.depart("model-usage", "every call that next makes is counted, once", f"{more} is counted")

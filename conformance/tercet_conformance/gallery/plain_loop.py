@@ -29,6 +29,7 @@ from tercet_spec.vocabulary import (
     Description,
     Entry,
     Message,
+    Note,
     State,
     ToolCall,
     Update,
@@ -274,14 +275,15 @@ class PlainLoop:
     def summarized(self, within: Sequence[Middleware], request: Request) -> Waits[Response]:
         """Let summarization have a request, and those within what it sends."""
         thread = self.thread
-        notes = [message for message in request.messages if message not in thread.history]
+        last = thread.history[-1].id if thread.history else None
+        thread.notes = [Note(last, message) for message in request.messages if message not in thread.history]
         view = thread.applies()
         try:
             new = thread.decide(request.system, view)
         except CompressorFailed:
             return Response(None)
-        messages = list(thread.send(request.system, view, new))[len(thread.prompt(request.system)) :]
-        response = yield from self.wrapped(within, evolve(request, messages=(*messages, *notes)))
+        messages = tuple(thread.send(request.system, view, new))[len(thread.prompt(request.system)) :]
+        response = yield from self.wrapped(within, evolve(request, messages=messages))
         return response if new is None else evolve(response, update=(*response.update, self.summary_entry(new)))
 
     def summary_entry(self, new: View) -> Entry:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from attrs import evolve
 
 from tercet_conformance.gallery.entry import wrong_loop
-from tercet_conformance.gallery.plain import Plain, Saved
+from tercet_conformance.gallery.plain import Plain, Saved, View
 from tercet_conformance.gallery.plain_loop import Blocked, Failed, PlainLoop, Waits
 from tercet_conformance.interface import RunEnd
 from tercet_spec.agents import DENIED, SEPARATOR, Middleware, Passed, Request, Response, Result
-from tercet_spec.vocabulary import Message, ToolCall, Update
+from tercet_spec.vocabulary import Entry, Message, ToolCall, Update
 
 # hooks.nesting
 
@@ -167,6 +167,15 @@ class KeepsWhatFailed(PlainLoop):
             if self.said is not None:
                 self.thread.store(self.said)
             raise
+
+
+@wrong_loop("hooks.model-left")
+class SummarizesAtOnce(PlainLoop):
+    """Writes a new summary when it is made, and not with the response."""
+
+    def summary_entry(self, new: View) -> Entry:
+        self.thread.summary = self.thread.key(new)
+        return super().summary_entry(new)
 
 
 @wrong_loop("hooks.model-left")
@@ -371,6 +380,16 @@ class KeepsWritesOfBlockedTurns(PlainLoop):
 
     def put_back(self, thread: Saved, entries: dict[str, str]) -> None:
         self.thread.put_back(thread)
+
+
+@wrong_loop("hooks.output-block")
+class KeepsTheSummaryOfBlockedTurns(PlainLoop):
+    """Keeps a summary that was written in a turn whose output was blocked."""
+
+    def put_back(self, thread: Saved, entries: dict[str, str]) -> None:
+        summary = self.thread.summary
+        super().put_back(thread, entries)
+        self.thread.summary = summary
 
 
 @wrong_loop("hooks.output-block")
