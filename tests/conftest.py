@@ -1,6 +1,7 @@
 """What holds for all tests: where TERCET_NO_SKIPS is set, a skip is a failure, but for the transcripts'."""
 
 import os
+import signal
 from collections.abc import Generator
 from typing import TypeVar
 
@@ -8,6 +9,10 @@ import pytest
 
 pytest_plugins = ["pytester"]
 ALLOWED = "TERCET_TRANSCRIPTS"
+
+# A shell lets what it starts in the background, and all that this starts, ignore Ctrl-C; tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 

@@ -3,11 +3,12 @@
 A move gives a middleware a hook and a script for the next run, or lets the agent run.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from tercet_conformance.macros import Macro
 from tercet_spec.agent_notation import ARGUMENTS, OWN, TOOLS
 from tercet_spec.agents import Agent, HookName, Middleware, Result
 from tercet_spec.notation import DEFAULT
@@ -263,44 +264,25 @@ def sections_turn(draft: AgentDraft, place: int, length: int, own: int, together
     run(draft, 1, length % 6, 0, 0, 0)
 
 
-@frozen
-class AgentMacro:
-    """A move: its parameters, each a range of whole numbers, and what it does with them."""
-
-    name: str
-    parameters: Mapping[str, tuple[int, int]]
-    perform: Callable[..., None]
-
-    def play(self, draft: AgentDraft, random: Random) -> None:
-        """Play it with numbers drawn from a seeded generator."""
-        self.play_with(draft, {name: random.randint(*limits) for name, limits in self.parameters.items()})
-
-    def play_with(self, draft: AgentDraft, numbers: Mapping[str, int]) -> None:
-        """Perform it."""
-        self.perform(draft, **numbers)
-
-
 SECTIONS = {"place": (0, 3), "length": (0, 9), "own": (0, 4), "together": (0, 5), "fails": (0, 7)}
 AROUND = (
-    AgentMacro("wrap_model", {"place": (0, 3), "kind": (0, 15), "more": (0, 3)}, wrap_model),
-    AgentMacro("wrap_tool", {"place": (0, 3), "kind": (0, 11), "more": (0, 3)}, wrap_tool),
-    AgentMacro("see_input", {"place": (0, 3), "kind": (0, 7)}, see_input),
-    AgentMacro("see_output", {"place": (0, 3), "kind": (0, 4)}, see_output),
-    AgentMacro("give_sections", SECTIONS, give_sections),
-    AgentMacro("set_prompt", {"kind": (0, 2)}, set_prompt),
-    AgentMacro("summarize", {"place": (0, 3), "limit": (4, 7)}, summarize),
+    Macro("wrap_model", {"place": (0, 3), "kind": (0, 15), "more": (0, 3)}, wrap_model),
+    Macro("wrap_tool", {"place": (0, 3), "kind": (0, 11), "more": (0, 3)}, wrap_tool),
+    Macro("see_input", {"place": (0, 3), "kind": (0, 7)}, see_input),
+    Macro("see_output", {"place": (0, 3), "kind": (0, 4)}, see_output),
+    Macro("give_sections", SECTIONS, give_sections),
+    Macro("set_prompt", {"kind": (0, 2)}, set_prompt),
+    Macro("summarize", {"place": (0, 3), "limit": (4, 7)}, summarize),
 )
-RUN = AgentMacro("run", {"steps": (0, 3), "calls": (0, 5), "wrong": (0, 8), "fails": (0, 14), "times": (0, 5)}, run)
+RUN = Macro("run", {"steps": (0, 3), "calls": (0, 5), "wrong": (0, 8), "fails": (0, 14), "times": (0, 5)}, run)
 WHOLE = (
-    AgentMacro(
-        "tool_turn", {"place": (0, 3), "kind": (0, 11), "more": (0, 3), "calls": (0, 5), "times": (0, 5)}, tool_turn
-    ),
-    AgentMacro("mistaken_turn", {"place": (0, 3), "kind": (0, 11), "wrong": (1, 2), "calls": (0, 5)}, mistaken_turn),
-    AgentMacro("failing_turn", {"place": (0, 3), "kind": (0, 2), "more": (0, 3), "fails": (1, 2)}, failing_turn),
-    AgentMacro("filtered_turn", {"place": (0, 3), "more": (0, 3), "calls": (0, 5)}, filtered_turn),
-    AgentMacro("output_turn", {"place": (0, 3), "kind": (0, 4), "calls": (0, 5)}, output_turn),
-    AgentMacro("sections_turn", SECTIONS, sections_turn),
-    AgentMacro("question", {"place": (0, 3), "more": (0, 3), "times": (0, 5)}, question),
+    Macro("tool_turn", {"place": (0, 3), "kind": (0, 11), "more": (0, 3), "calls": (0, 5), "times": (0, 5)}, tool_turn),
+    Macro("mistaken_turn", {"place": (0, 3), "kind": (0, 11), "wrong": (1, 2), "calls": (0, 5)}, mistaken_turn),
+    Macro("failing_turn", {"place": (0, 3), "kind": (0, 2), "more": (0, 3), "fails": (1, 2)}, failing_turn),
+    Macro("filtered_turn", {"place": (0, 3), "more": (0, 3), "calls": (0, 5)}, filtered_turn),
+    Macro("output_turn", {"place": (0, 3), "kind": (0, 4), "calls": (0, 5)}, output_turn),
+    Macro("sections_turn", SECTIONS, sections_turn),
+    Macro("question", {"place": (0, 3), "more": (0, 3), "times": (0, 5)}, question),
 )
 AGENT_MACROS = (*AROUND, *WHOLE, RUN)
 

@@ -78,9 +78,14 @@ class Draft:
         self.session = ReferenceSession(thread, self.host, "code point", 2 if self.can("attempts") else 1)
         self.performance = Performance(self.session, self.host)
 
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What the implementation that this scenario is for declares."""
+        return self.style.capabilities
+
     def can(self, capability: Capability) -> bool:
         """Tell whether the implementation that this scenario is for declares a capability."""
-        return capability in self.style.capabilities
+        return capability in self.capabilities
 
     def perform(self, operation: Operation) -> None:
         """Add an operation, and let the reference run along."""

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from tercet_conformance.agent_macros import AGENT_MACROS, RUN, AgentDraft, AgentMacro
+from tercet_conformance.agent_macros import AGENT_MACROS, RUN, AgentDraft
 from tercet_conformance.macros import MACROS, OPENING, Macro, open_draft
 from tercet_conformance.requirements import has_threads
 from tercet_conformance.strategies import numbers
@@ -58,7 +58,7 @@ def as_initialize_loop() -> Any:
     return initialize()(begin)
 
 
-def as_rule(macro: Macro | AgentMacro) -> Any:
+def as_rule(macro: Macro) -> Any:
     """Make a rule of a macro."""
 
     def play(self: ScenarioMachine, **drawn: int) -> None:

@@ -5,6 +5,7 @@ They are written once. The state machines draw their numbers from Hypothesis, a 
 
 from collections.abc import Callable, Mapping
 from random import Random
+from typing import Protocol
 
 from attrs import evolve, frozen
 
@@ -31,6 +32,13 @@ MOST_ASKED = 6
 ID_STYLES = ("fresh", "by turn", "constant", "empty", "missing")
 
 
+class InTheMaking(Protocol):
+    """A scenario in the making, for an implementation with these capabilities."""
+
+    @property
+    def capabilities(self) -> frozenset[Capability]: ...
+
+
 @frozen
 class Macro:
     """A move: its parameters, each a range of whole numbers, what it does with them, and what that takes."""
@@ -40,13 +48,13 @@ class Macro:
     perform: Callable[..., None]
     needs: frozenset[Capability] = frozenset()
 
-    def play(self, draft: Draft, random: Random) -> None:
+    def play(self, draft: InTheMaking, random: Random) -> None:
         """Play it with numbers drawn from a seeded generator."""
         self.play_with(draft, {name: random.randint(*limits) for name, limits in self.parameters.items()})
 
-    def play_with(self, draft: Draft, numbers: Mapping[str, int]) -> None:
+    def play_with(self, draft: InTheMaking, numbers: Mapping[str, int]) -> None:
         """Perform it, if the implementation that the scenario is for can do what it takes."""
-        if self.needs <= draft.style.capabilities:
+        if self.needs <= draft.capabilities:
             self.perform(draft, **numbers)
 
 
