@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -65,7 +65,7 @@ from tercet_spec.trace import (
     TurnEnded,
 )
 from tercet_spec.vocabulary import (
-    Capability,
+    ALL_CAPABILITIES,
     Configuration,
     Description,
     Message,
@@ -95,9 +95,7 @@ DRAWN = (*OF_STEPS, *OF_CHANGES, "warned", "accepted", "refused")
 NOBODYS = Message("user", "Nobody wrote this into the thread.")
 NO_ANSWER = "No compressor wrote this."
 NO_STEP = Step()
-DESCRIPTION = Description(
-    "example", "1", capabilities=frozenset(get_args(Capability)), before="The story so far: ", after=" (End.)"
-)
+DESCRIPTION = Description("example", "1", capabilities=ALL_CAPABILITIES, before="The story so far: ", after=" (End.)")
 DECLARATIONS: dict[str, dict[str, Any]] = {
     "UTF-16 units": {"character": "UTF-16 unit"},
     "UTF-8 bytes": {"character": "UTF-8 byte"},

@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tercet_conformance.agent_macros import agent_burst
-from tercet_conformance.gallery.plain_loop import LOOP_CAPABILITIES
 from tercet_spec.agent_notation import ARGUMENTS, HOOKS, NAME, SUMMARIZATION, TOOLS, format_text, input_of
 from tercet_spec.agents import Agent, Middleware, Result, Tool
 from tercet_spec.notation import DEFAULT, Line, Settings, format_line, line_of, parse, scenario_of
 from tercet_spec.reader import NotationError
 from tercet_spec.scenarios import Answer, Append, Move, Reply, Resume, RunAgent, Scenario, Script
-from tercet_spec.vocabulary import Entry, Message, ToolCall
+from tercet_spec.vocabulary import ALL_CAPABILITIES, Entry, Message, ToolCall
 from test_notation import ids, replies, settings, whole
 
 labels = st.from_regex(NAME, fullmatch=True)
@@ -79,7 +78,7 @@ def test_a_scenario_of_an_agent_is_a_line_and_the_line_that_scenario(
 
 @given(st.integers(0, 10**6))
 def test_what_is_generated_for_a_loop_can_be_written(seed: int) -> None:
-    scenario = agent_burst(LOOP_CAPABILITIES, seed)
+    scenario = agent_burst(ALL_CAPABILITIES, seed)
     line = line_of(scenario)
     assert line is not None
     assert scenario_of(parse(format_line(line))) == scenario

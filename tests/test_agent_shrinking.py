@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from tercet_conformance.agent_macros import agent_burst
 from tercet_conformance.agent_reductions import renamed, smaller, weight
-from tercet_conformance.gallery.plain_loop import LOOP_CAPABILITIES
 from tercet_conformance.shrinking import shrink
 from tercet_spec.agents import Agent, HookName
 from tercet_spec.notation import format_line, line_of, parse, scenario_of
 from tercet_spec.scenarios import Move, RunAgent, Scenario
-from tercet_spec.vocabulary import ToolCall
+from tercet_spec.vocabulary import ALL_CAPABILITIES, ToolCall
 
 Fault = Callable[[Scenario], bool]
 
@@ -87,7 +86,7 @@ def test_what_has_no_part_in_the_fault_goes(fault: Fault, shortest: str) -> None
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=25, deadline=None)
 def test_what_is_shrunk_is_a_line_and_nothing_more_can_be_taken_away(fault: Fault, seed: int) -> None:
-    found = agent_burst(LOOP_CAPABILITIES, seed)
+    found = agent_burst(ALL_CAPABILITIES, seed)
     if not fault(found):
         return
     shrunk = shrink(found, fault)
@@ -98,5 +97,5 @@ def test_what_is_shrunk_is_a_line_and_nothing_more_can_be_taken_away(fault: Faul
 
 @given(seed=st.integers(0, 10**6))
 def test_naming_again_changes_nothing(seed: int) -> None:
-    named = renamed(agent_burst(LOOP_CAPABILITIES, seed))
+    named = renamed(agent_burst(ALL_CAPABILITIES, seed))
     assert renamed(named) == named

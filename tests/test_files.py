@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tercet_conformance import files
-from tercet_conformance.adapters.reference import CAPABILITIES
 from tercet_conformance.files import Saved, ScenarioFileError, decode, encode, read, write
 from tercet_conformance.macros import burst
 from tercet_spec.notation import parse, scenario_of
@@ -29,7 +28,7 @@ from tercet_spec.scenarios import (
     Scenario,
     Step,
 )
-from tercet_spec.vocabulary import Configuration, Message, ToolCall, Trigger
+from tercet_spec.vocabulary import ALL_CAPABILITIES, Configuration, Message, ToolCall, Trigger
 
 ids = st.none() | st.text(max_size=3)
 texts = st.text(st.characters(exclude_categories=()), max_size=5)
@@ -86,7 +85,7 @@ def test_half_characters_survive(tmp_path: Path) -> None:
 
 @given(st.integers(0, 10**6))
 def test_generated_scenarios_are_files_too(seed: int) -> None:
-    scenario = burst(CAPABILITIES, seed)
+    scenario = burst(ALL_CAPABILITIES, seed)
     assert decode(encode(Saved(scenario))).scenario == scenario
 
 

@@ -8,7 +8,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tercet_conformance.adapters.reference import CAPABILITIES, Reference
+from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.adapters.reference_by_loop import ReferenceByLoop
 from tercet_conformance.agent_macros import agent_burst
 from tercet_conformance.agent_reductions import smaller, weight
@@ -27,7 +27,7 @@ from tercet_spec.rules import BY_ID, RULES
 from tercet_spec.runs import AgentRun, runs
 from tercet_spec.scenarios import Answer, Move, Operation, Resume, RunAgent, Scenario, Script
 from tercet_spec.trace import ModelAsked, OutputSeen, RunEnded, ToolRun
-from tercet_spec.vocabulary import Entry, Message, State, ToolCall
+from tercet_spec.vocabulary import ALL_CAPABILITIES, Entry, Message, State, ToolCall
 
 HOOKS = [rule for rule in RULES if rule.family == "hooks"]
 INPUT = Message("user", "m1z")
@@ -205,15 +205,15 @@ def test_a_hook_cannot_change_what_is_recorded() -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.sets(st.sampled_from(sorted(CAPABILITIES - {"hooks"}))))
+@given(st.integers(0, 10**6), st.sets(st.sampled_from(sorted(ALL_CAPABILITIES - {"hooks"}))))
 def test_nothing_is_generated_that_is_not_declared(seed: int, lacking: set[Any]) -> None:
-    capabilities = CAPABILITIES - lacking
+    capabilities = ALL_CAPABILITIES - lacking
     assert needs(agent_burst(capabilities, seed)) <= capabilities | {"message-trigger"}
 
 
 def test_no_loop_is_generated_for_those_who_have_none() -> None:
-    assert list(generated_loops(CAPABILITIES - {"hooks"}, 10, 0)) == []
-    assert len(list(generated_loops(CAPABILITIES, 10, 0))) == 10
+    assert list(generated_loops(ALL_CAPABILITIES - {"hooks"}, 10, 0)) == []
+    assert len(list(generated_loops(ALL_CAPABILITIES, 10, 0))) == 10
 
 
 def test_the_reference_s_loop_summarises_as_the_reference_does() -> None:

@@ -6,20 +6,20 @@ import sys
 
 import pytest
 
-from tercet_conformance.adapters.reference import CAPABILITIES
 from tercet_conformance.machine import explore
 from tercet_spec.scenarios import Scenario, Step
+from tercet_spec.vocabulary import ALL_CAPABILITIES
 
 PROGRAM = """
-from tercet_conformance.adapters.reference import CAPABILITIES
+from tercet_spec.vocabulary import ALL_CAPABILITIES
 from tercet_conformance.machine import explore
-explore(CAPABILITIES, print, 15, 7)
+explore(ALL_CAPABILITIES, print, 15, 7)
 """
 
 
 def drawn(seed: int, examples: int = 15) -> list[Scenario]:
     scenarios: list[Scenario] = []
-    explore(CAPABILITIES, scenarios.append, examples, seed)
+    explore(ALL_CAPABILITIES, scenarios.append, examples, seed)
     return scenarios
 
 
@@ -53,4 +53,4 @@ def test_what_a_finish_raises_passes_through() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        explore(CAPABILITIES, refuse, 5, 0)
+        explore(ALL_CAPABILITIES, refuse, 5, 0)

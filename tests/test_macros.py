@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from tercet_conformance.adapters.reference import CAPABILITIES
 from tercet_conformance.gallery.plain import Plain, PlainImplementation, View
 from tercet_conformance.macros import burst
 from tercet_conformance.search import BUDGETS, generated_scenarios
@@ -13,7 +12,7 @@ from tercet_conformance.tidiness import messages_of
 from tercet_spec.notation import DEFAULT_SYSTEM
 from tercet_spec.rules import BY_ID
 from tercet_spec.scenarios import Configure, Scenario, Step
-from tercet_spec.vocabulary import Message
+from tercet_spec.vocabulary import ALL_CAPABILITIES, Message
 
 
 class AtMostSixtyMessagesSent(Plain):
@@ -47,7 +46,7 @@ def steps(scenario: Scenario) -> Sequence[Step]:
 
 
 def test_texts_go_where_they_are_changed_on_the_way() -> None:
-    scenarios = [burst(CAPABILITIES, seed) for seed in range(300)]
+    scenarios = [burst(ALL_CAPABILITIES, seed) for seed in range(300)]
     said = [message for scenario in scenarios for message in messages_of(scenario)]
     contents = [message.content for message in said]
     assert any(content != content.strip() for content in contents)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tercet_conformance.adapters.reference import CAPABILITIES
 from tercet_conformance.macros import burst
 from tercet_conformance.reductions import rewritten
 from tercet_spec import reader
@@ -25,6 +24,7 @@ from tercet_spec.notation import (
 )
 from tercet_spec.reader import NotationError
 from tercet_spec.scenarios import Append, Reply, Scenario, Step
+from tercet_spec.vocabulary import ALL_CAPABILITIES
 
 ids = st.none() | st.just("") | st.from_regex(reader.BARE_ID, fullmatch=True)
 lengths = st.none() | st.integers(0, reader.MOST)
@@ -68,7 +68,7 @@ def test_a_line_stands_for_one_scenario_and_the_scenario_for_one_line(line: Line
 
 @given(st.integers(0, 10**6))
 def test_a_generated_scenario_is_a_line_or_is_said_not_to_be_one(seed: int) -> None:
-    scenario = rewritten(burst(CAPABILITIES, seed), shortest=True)
+    scenario = rewritten(burst(ALL_CAPABILITIES, seed), shortest=True)
     line = line_of(scenario)
     assert (line is None) == cannot_be_said(scenario)
     assert line is None or scenario_of(parse(format_line(line))) == scenario

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tercet_conformance.adapters.reference import CAPABILITIES
 from tercet_conformance.macros import burst
 from tercet_conformance.reductions import lowered, units_of, without_calls, without_units
 from tercet_conformance.shrinking import shrink, weight
@@ -14,7 +13,7 @@ from tercet_conformance.tidiness import is_sane, is_well_formed, messages_of, od
 from tercet_spec.notation import format_line, line_of, parse, scenario_of
 from tercet_spec.pairs import pair
 from tercet_spec.scenarios import Configure, Scenario, Step
-from tercet_spec.vocabulary import Configuration, Trigger
+from tercet_spec.vocabulary import ALL_CAPABILITIES, Configuration, Trigger
 
 Fault = Callable[[Scenario], bool]
 
@@ -104,7 +103,7 @@ def test_a_scenario_is_run_no_oftener_than_it_may_be() -> None:
         runs += 1
         return True
 
-    shrink(burst(CAPABILITIES, 3), count, most=10)
+    shrink(burst(ALL_CAPABILITIES, 3), count, most=10)
     assert runs <= 12
 
 
@@ -114,7 +113,7 @@ def test_a_scenario_is_run_no_oftener_than_it_may_be() -> None:
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=25, deadline=None)
 def test_nothing_more_can_be_taken_away(fault: Fault, seed: int) -> None:
-    found = burst(CAPABILITIES, seed)
+    found = burst(ALL_CAPABILITIES, seed)
     if not fault(found):
         return
     shrunk = shrink(found, fault)
@@ -130,5 +129,5 @@ def test_nothing_more_can_be_taken_away(fault: Fault, seed: int) -> None:
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=20, deadline=None)
 def test_shrinking_is_repeatable(seed: int) -> None:
-    found = burst(CAPABILITIES, seed)
+    found = burst(ALL_CAPABILITIES, seed)
     assert shrink(found, steps_twice) == shrink(found, steps_twice)

@@ -11,7 +11,7 @@ from hypothesis.errors import NoSuchExample
 from hypothesis.stateful import rule, run_state_machine_as_test
 
 from stand_ins import Changed, Dropping, Raising
-from tercet_conformance.adapters.reference import CAPABILITIES, Reference
+from tercet_conformance.adapters.reference import Reference
 from tercet_conformance.gallery import BY_NAME
 from tercet_conformance.interface import Implementation
 from tercet_conformance.loading import LoadingError
@@ -23,7 +23,7 @@ from tercet_spec.judgement import judge
 from tercet_spec.pairs import Call, pair
 from tercet_spec.rules import RULES
 from tercet_spec.scenarios import Scenario
-from tercet_spec.vocabulary import Capability, Configuration, Message
+from tercet_spec.vocabulary import ALL_CAPABILITIES, Capability, Configuration, Message
 
 FEW = settings(SETTINGS, max_examples=30, database=None)
 DRAWN = settings(max_examples=300, database=None, phases=[Phase.generate])
@@ -76,14 +76,14 @@ def test_an_implementation_that_there_is_not_is_said_at_once() -> None:
 
 
 @settings(max_examples=40, deadline=None, database=None)
-@given(scenarios(CAPABILITIES))
+@given(scenarios(ALL_CAPABILITIES))
 def test_the_reference_keeps_the_rules_in_what_is_drawn(scenario: Scenario) -> None:
     suite = Suite(Reference(), Reference().describe(), RULES)
     assert judge(suite.run(scenario).trace, RULES).findings == ()
 
 
 @settings(max_examples=40, deadline=None, database=None)
-@given(st.data(), st.frozensets(st.sampled_from(sorted(CAPABILITIES))))
+@given(st.data(), st.frozensets(st.sampled_from(sorted(ALL_CAPABILITIES))))
 def test_scenarios_ask_for_what_is_declared_only(data: st.DataObject, capabilities: frozenset[Any]) -> None:
     declared: frozenset[Capability] = capabilities | {"message-trigger"}
     assert needs(data.draw(scenarios(declared))) <= declared

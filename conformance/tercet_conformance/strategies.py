@@ -1,16 +1,15 @@
 """Hypothesis strategies of what the suite draws, for tests of one's own."""
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 from hypothesis import strategies as st
 
 from tercet_conformance.macros import MACROS, OPENING, open_draft
 from tercet_conformance.tidiness import messages_of
 from tercet_spec.scenarios import Scenario
-from tercet_spec.vocabulary import Capability, Configuration, Message
+from tercet_spec.vocabulary import ALL_CAPABILITIES, Capability, Configuration, Message
 
-EVERYTHING: frozenset[Capability] = frozenset(get_args(Capability))
 MOST_MOVES = 6
 
 
@@ -21,7 +20,7 @@ def numbers(parameters: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
 
 @st.composite
 def scenarios(
-    draw: st.DrawFn, capabilities: frozenset[Capability] = EVERYTHING, most_moves: int = MOST_MOVES
+    draw: st.DrawFn, capabilities: frozenset[Capability] = ALL_CAPABILITIES, most_moves: int = MOST_MOVES
 ) -> Scenario:
     """Draw whole scenarios: a configuration, and what happens in a thread, of so many moves at most.
 
@@ -34,7 +33,7 @@ def scenarios(
     return draft.scenario()
 
 
-def configurations(capabilities: frozenset[Capability] = EVERYTHING) -> st.SearchStrategy[Configuration]:
+def configurations(capabilities: frozenset[Capability] = ALL_CAPABILITIES) -> st.SearchStrategy[Configuration]:
     """Draw configurations that an implementation is not to refuse."""
     return scenarios(capabilities, 0).map(lambda scenario: scenario.configuration)
 
@@ -44,4 +43,4 @@ def histories(most_moves: int = MOST_MOVES) -> st.SearchStrategy[tuple[Message, 
 
     They are not stored yet, and have no stored ids.
     """
-    return scenarios(EVERYTHING, most_moves).map(lambda scenario: tuple(messages_of(scenario)))
+    return scenarios(ALL_CAPABILITIES, most_moves).map(lambda scenario: tuple(messages_of(scenario)))

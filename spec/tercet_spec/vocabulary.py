@@ -4,7 +4,7 @@ Nothing here checks a value against the rules: a configuration that must be refu
 history that no provider accepts, can be said in these words too.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 from attrs import frozen
 
@@ -121,7 +121,7 @@ class Configuration:
     beside: tuple[str, ...] = ()
 
 
-Capability = Literal[
+ThreadCapability = Literal[
     "message-trigger",
     "token-trigger",
     "bound",
@@ -143,6 +143,8 @@ Capability = Literal[
     "refuses",
     "beside",
     "warns",
+]
+LoopCapability = Literal[
     "hooks",
     "writes",
     "sections",
@@ -153,6 +155,9 @@ Capability = Literal[
     "approvals",
     "questions",
 ]
+Capability = Literal[ThreadCapability, LoopCapability]
+ALL_CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
+LOOP_CAPABILITIES: frozenset[Capability] = frozenset(get_args(LoopCapability))
 Character = Literal["code point", "UTF-16 unit", "UTF-8 byte"]
 
 

@@ -22,7 +22,7 @@ from tercet_conformance.interface import Host, Loop, LoopHost, ModelFailed, Refu
 from tercet_spec.agents import Agent
 from tercet_spec.characters import size
 from tercet_spec.vocabulary import (
-    Capability,
+    ALL_CAPABILITIES,
     Character,
     Configuration,
     Description,
@@ -33,40 +33,6 @@ from tercet_spec.vocabulary import (
 )
 
 BEFORE = "What was said before: "
-CAPABILITIES: frozenset[Capability] = frozenset(
-    {
-        "message-trigger",
-        "token-trigger",
-        "bound",
-        "system",
-        "summary-shown",
-        "exact-input",
-        "missing-ids",
-        "notes",
-        "pending",
-        "model-step",
-        "turns",
-        "attempts",
-        "suspend",
-        "configure",
-        "checkpoint",
-        "edit",
-        "restores-key",
-        "usage",
-        "refuses",
-        "beside",
-        "warns",
-        "hooks",
-        "writes",
-        "sections",
-        "tools",
-        "input-blocks",
-        "output-blocks",
-        "suspends",
-        "approvals",
-        "questions",
-    }
-)
 
 
 BY_PLACE: Dialect[Message] = evolve(TERCET, id=lambda _: None)
@@ -85,7 +51,7 @@ class Reference:
 
     def describe(self) -> Description:
         """Say what the reference can do."""
-        capabilities = CAPABILITIES - {"edit"} if self.dialect is BY_PLACE else CAPABILITIES
+        capabilities = ALL_CAPABILITIES - {"edit"} if self.dialect is BY_PLACE else ALL_CAPABILITIES
         return Description("tercet", "0.1.0", capabilities=capabilities, character=self.character, before=BEFORE)
 
     def open(self, configuration: Configuration, host: Host) -> Session:

@@ -4,7 +4,6 @@ Each declares every capability, and accepts every configuration.
 """
 
 from collections.abc import Collection, Sequence
-from typing import get_args
 
 from attrs import evolve, frozen
 
@@ -13,7 +12,7 @@ from tercet_conformance.gallery.plain import Plain, PlainImplementation, Saved, 
 from tercet_conformance.gallery.plain_loop import PlainLoop
 from tercet_conformance.interface import CompressorFailed, LoopHost, ModelFailed, Refused, StepEnd
 from tercet_spec.agents import Agent
-from tercet_spec.vocabulary import Capability, Configuration, Message, Note, PendingCall
+from tercet_spec.vocabulary import ALL_CAPABILITIES, Configuration, Message, Note, PendingCall
 
 
 @frozen
@@ -34,7 +33,7 @@ def null(thread: Thread) -> Thread:
 class Null(Plain):
     """Stores what is said, sends all of it, and never summarises; its loop runs none of the hooks."""
 
-    capabilities = frozenset(get_args(Capability))
+    capabilities = ALL_CAPABILITIES
 
     def is_past(self, measured: int) -> bool:
         return False

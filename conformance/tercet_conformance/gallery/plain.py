@@ -13,7 +13,9 @@ from tercet_conformance.interface import CompressorFailed, Host, Refused, Sessio
 from tercet_spec.characters import bounded, is_blank, size
 from tercet_spec.pairs import pair
 from tercet_spec.vocabulary import (
+    ALL_CAPABILITIES,
     LEAST_MAX_SUMMARY_TOKENS,
+    LOOP_CAPABILITIES,
     Capability,
     Character,
     Configuration,
@@ -25,30 +27,7 @@ from tercet_spec.vocabulary import (
     Summary,
 )
 
-CAPABILITIES: frozenset[Capability] = frozenset(
-    {
-        "message-trigger",
-        "token-trigger",
-        "bound",
-        "system",
-        "summary-shown",
-        "exact-input",
-        "missing-ids",
-        "notes",
-        "pending",
-        "model-step",
-        "turns",
-        "suspend",
-        "configure",
-        "checkpoint",
-        "edit",
-        "restores-key",
-        "usage",
-        "refuses",
-        "beside",
-        "warns",
-    }
-)
+CAPABILITIES: frozenset[Capability] = ALL_CAPABILITIES - LOOP_CAPABILITIES - {"attempts"}
 
 
 class Link(NamedTuple):

@@ -24,6 +24,7 @@ from tercet_spec.agents import (
 )
 from tercet_spec.characters import bounded
 from tercet_spec.vocabulary import (
+    LOOP_CAPABILITIES,
     Capability,
     Configuration,
     Description,
@@ -35,17 +36,6 @@ from tercet_spec.vocabulary import (
     Update,
 )
 
-LOOP_CAPABILITIES: frozenset[Capability] = CAPABILITIES | {
-    "hooks",
-    "writes",
-    "sections",
-    "tools",
-    "input-blocks",
-    "output-blocks",
-    "suspends",
-    "approvals",
-    "questions",
-}
 Reply = tuple[str | None, Sequence[bool]]
 R = TypeVar("R")
 Waits = Generator[RunEnd, Reply, R]
@@ -63,7 +53,7 @@ class Blocked(Exception):
 class PlainLoop:
     """Keeps every rule of the hooks."""
 
-    capabilities: ClassVar[frozenset[Capability]] = LOOP_CAPABILITIES
+    capabilities: ClassVar[frozenset[Capability]] = CAPABILITIES | LOOP_CAPABILITIES
     thread_class: ClassVar[type[Plain]] = Plain
 
     def __init__(self, thread: Plain, agent: Agent, host: LoopHost) -> None:
