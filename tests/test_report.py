@@ -204,6 +204,13 @@ def test_a_replay_says_what_became_of_the_rules_that_were_asked_for() -> None:
     assert "exit code 0: nothing that was judged here breaks a MUST" in text
 
 
+def test_a_replay_in_which_nothing_is_judged_says_so() -> None:
+    scenario = scenario_of(parse("limit 9 keep 1: u a"))
+    console = plain()
+    print_replay(replay(Changed(), scenario, [BY_ID["cut.pairs"]]), "mine", scenario, console)
+    assert "nothing was judged: no rule that applies speaks of this thread" in written(console)
+
+
 def test_a_replay_says_why_it_cannot_run() -> None:
     with pytest.raises(CannotRun, match="the scenario needs what is not declared: bound, token-trigger"):
         replay(

@@ -40,6 +40,7 @@ def test_what_is_not_declared_is_skipped(name: str) -> None:
     stages = list(walk(BY_NAME[name].make()))
     assert [stage for stage in stages if stage.problem or stage.broken] == []
     assert {stage.skipped for stage in stages} == {"not declared", ""}
+    assert all(bool(stage.undeclared) == bool(stage.skipped) for stage in stages)
     assert not stages[0].skipped
     refusing = [stage for stage in stages if stage.name.startswith("refuses ")]
     assert len(refusing) == 3
@@ -51,6 +52,25 @@ def test_a_rule_that_breaks_is_named_and_is_no_problem() -> None:
     stages = {stage.name: stage for stage in walk(BY_NAME["never-stored"].make())}
     assert "key.commits-with-step" in stages["asks the compressor past the limit"].broken
     assert not any(stage.problem for stage in stages.values())
+
+
+def test_it_is_told_which_rules_broke_and_what_is_not_declared(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "load", lambda name: BY_NAME[name].make())
+    assert cli.run(["smoke", "never-stored"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "again: tercet replay 'limit 4 keep 2: u a u a u' never-stored" in out
+    assert "it can be driven, and breaks " in out
+    assert "not declared runs an agent's loop (hooks)" in out
+
+
+def test_a_command_without_its_dashes_is_told_where_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["smoke", "node", "adapter.js"]) == 2
+    assert (
+        "unexpected extra argument (adapter.js); a command stands behind --: tercet smoke -- ..."
+        in capsys.readouterr().err
+    )
 
 
 def test_what_went_wrong_is_said_with_the_line_that_shows_it(

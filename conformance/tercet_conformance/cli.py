@@ -147,7 +147,13 @@ class Commanding(click.Command):
                     "after -- comes the command of a process that speaks the wire: spec/wire.md", ctx
                 )
             ctx.meta[COMMAND] = tuple(command)
-        rest = super().parse_args(ctx, args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if COMMAND not in ctx.meta and error.message.startswith("Got unexpected extra argument"):
+                hint = f"; a command stands behind --: {ctx.command_path} -- ..."
+                raise click.UsageError(error.message + hint, ctx) from error
+            raise
         if COMMAND in ctx.meta and ctx.get_parameter_source("implementation") is not ParameterSource.DEFAULT:
             raise click.UsageError("name an implementation, or a command after --: one of both", ctx)
         return rest

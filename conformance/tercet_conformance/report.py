@@ -422,7 +422,10 @@ def print_replay(
     print_diagnoses(report.diagnoses, name, printer, debug=debug)
     printer.line()
     kept = [verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.PASS]
-    printer.paragraph(f"kept here: {', '.join(kept) or 'no rule'}", "")
+    if kept or report.diagnoses or any(verdict.verdict is Verdict.FAIL for verdict in report.verdicts):
+        printer.paragraph(f"kept here: {', '.join(kept) or 'no rule'}", "")
+    else:
+        printer.paragraph("nothing was judged: no rule that applies speaks of this thread", "")
     for verdict in report.verdicts:
         if verdict.verdict is Verdict.NOT_APPLICABLE and verdict.rule.id in asked:
             printer.paragraph(f"not applicable: {verdict.rule.id} ({verdict.reason})", "")
@@ -456,18 +459,21 @@ def print_walk(stages: Sequence[Stage], name: str, console: Console) -> None:
     for stage in stages:
         said = stage.skipped or ("wrong" if stage.problem else "ok")
         style = {"wrong": "bold red", "ok": "green"}.get(said, "dim")
-        broken = f"breaks {', '.join(stage.broken)}" if stage.broken else ""
-        printer.line("  ", (f"{said:<12}", style), f"  {stage.name}", (f"  {broken}" if broken else "", "yellow"))
+        beside = f"  breaks {', '.join(stage.broken)}" if stage.broken else ""
+        lacks = f"  ({', '.join(stage.undeclared)})" if stage.undeclared else ""
+        printer.line("  ", (f"{said:<12}", style), f"  {stage.name}", (lacks, "dim"), (beside, "yellow"))
         if stage.problem:
             printer.paragraph(stage.problem, " " * 16)
-            if stage.line:
-                printer.line(" " * 16, (shown(f"again: tercet replay {quote(stage.line)} {as_typed(name)}"), "dim"))
+        if stage.line and (stage.problem or stage.broken):
+            printer.line(" " * 16, (shown(f"again: tercet replay {quote(stage.line)} {as_typed(name)}"), "dim"))
     printer.line()
     wrong = sum(bool(stage.problem) for stage in stages)
+    broken = dict.fromkeys(rule for stage in stages for rule in stage.broken)
     if wrong:
         printer.paragraph(f"{counted(wrong, 'stage')} went wrong: mend the first one first", "")
     else:
-        printer.paragraph(f"it can be driven; which rules it keeps: tercet check {as_typed(name)}", "")
+        driven = f"it can be driven, and breaks {', '.join(broken)}" if broken else "it can be driven"
+        printer.paragraph(f"{driven}; which rules it keeps: tercet check {as_typed(name)}", "")
 
 
 def as_typed(name: str) -> str:

@@ -59,13 +59,17 @@ UNWRITTEN = ("refuses a trigger of neither messages nor tokens", Scenario(Config
 
 @frozen
 class Stage:
-    """One scenario of the walk: what went wrong, if anything did, and which rules broke, or why it was skipped."""
+    """One scenario of the walk: what went wrong, if anything did, and which rules broke, or why it was skipped.
+
+    ``undeclared`` are the capabilities that it needs and that are not declared.
+    """
 
     name: str
     line: str
     problem: str = ""
     broken: tuple[str, ...] = ()
     skipped: Literal["", "not declared", "not asked"] = ""
+    undeclared: tuple[str, ...] = ()
 
 
 def scenarios(capabilities: frozenset[Capability]) -> Iterator[tuple[str, str, Scenario]]:
@@ -85,8 +89,11 @@ def walk(implementation: Implementation) -> Iterator[Stage]:
         suite = Suite(implementation, description, applicable(RULES, description), limits)
         for name, line, scenario in scenarios(description.capabilities):
             is_wrong = too_few_kept(scenario.configuration) or bad_trigger(scenario.configuration)
-            is_declared = (frozenset({"refuses"}) if is_wrong else needs(scenario)) <= description.capabilities
-            yield stage(suite, name, line, scenario) if is_declared else Stage(name, line, skipped="not declared")
+            needed: frozenset[Capability] = frozenset({"refuses"}) if is_wrong else needs(scenario)
+            if undeclared := tuple(sorted(needed - description.capabilities)):
+                yield Stage(name, line, skipped="not declared", undeclared=undeclared)
+            else:
+                yield stage(suite, name, line, scenario)
         wrong = ended(implementation, limits)
         yield Stage("ends when all is done", "", wrong.problem if wrong else "")
 

@@ -488,7 +488,7 @@ class Walk:
         """Wait until the run goes on: nothing of the step is committed meanwhile."""
         ended = self.take(RunEnded("suspended", State()), "suspends")
         self.same("suspends", "it waits for a reply to the question", question, ended.question)
-        self.same("suspends", "it waits for a decision on the calls in these places", waiting, ended.waiting)
+        self.same("suspends", "it waits for a decision on calls, by their places", [*waiting], [*ended.waiting])
         self.same_thread(ended.shown, "suspends")
         if waiting != ended.waiting:
             raise Lost

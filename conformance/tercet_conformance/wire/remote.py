@@ -176,7 +176,7 @@ class Remote:
             now = f"call {self.calls} ({name}) is under way"
             raise Broken(f"call {told['id']} is returned {kind}, while {now}; it was {what}")
         if "raised" in told:
-            raise Raised(f"raised {text_in(told, 'raised', name)}")
+            raise Raised(f"raised {text_in(told, 'raised', name).rstrip()}")
         if "refused" in told:
             problems = value_of(told["refused"], tuple[str, ...], f"{name} refused with")
             if name not in REFUSABLE:
