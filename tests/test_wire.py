@@ -60,6 +60,15 @@ TURN = Scenario(
     Agent((Middleware("notes", ("wrap_model",), ("seen",)),), (Tool("look", ("q",)),)),
 )
 """One run: a wrapper that adds a note and calls next, a tool call, a second model step."""
+ASKED = (
+    'stack a(wrap_tool): run[a.wrap_tool ask "it costs" ask "it writes", model look(x)+look(y)] resume[approve deny]'
+)
+WAITING = Scenario(
+    QUIET,
+    scenario_of(parse(ASKED)).operations,
+    Agent((Middleware("a", ("wrap_tool",), ("own",)),), (Tool("look", ("q",)),)),
+)
+"""A run that waits for the approval of two calls, and goes on."""
 WHOLE_TURN = Scenario(
     QUIET,
     (
@@ -152,19 +161,23 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("place", "name", "scenario"),
-    [(0, "declares-little", scenario_of(parse(CONVERSATION))), (1, "runs-hooks", TURN)],
-    ids=["of a step", "of a run"],
+    ("place", "name", "scenario", "left_out"),
+    [
+        (0, "declares-little", scenario_of(parse(CONVERSATION)), 0),
+        (1, "runs-hooks", TURN, 0),
+        (2, "runs-hooks", WAITING, 2),
+    ],
+    ids=["of a step", "of a run", "of a run that waits"],
 )
 def test_a_conversation_in_the_chapter_is_what_is_said(
-    place: int, name: str, scenario: Scenario, said: list[str]
+    place: int, name: str, scenario: Scenario, left_out: int, said: list[str]
 ) -> None:
     remote = served(name)
     ran = run(remote, remote.describe(), scenario)
     remote.close()
     assert ran.diagnosis is None
     shown = blocks("wire")[place]
-    assert [meaning(line) for line in shown.strip().split("\n")] == [meaning(line) for line in said]
+    assert [meaning(line) for line in shown.strip().split("\n")] == [meaning(line) for line in said[left_out:]]
 
 
 def meaning(line: str) -> tuple[str, Any]:
