@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tercet_conformance import cli, command, loading
+from tercet_conformance import cli, command, loading, options
 from tercet_conformance.files import Saved, read, write
 from tercet_spec.notation import parse, scenario_of
 from tercet_spec.rules import RULES
@@ -164,7 +164,10 @@ def test_wrong_usage_says_what_is_allowed(
 def test_a_folder_that_cannot_be_written_to_is_said_before_the_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    def refuse(**_: Path) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(options, "TemporaryFile", refuse)
     ended = Ended(capsys, "check", *QUICK)
     assert ended.code == 2
     assert "cannot be written to" in ended.err

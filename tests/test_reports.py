@@ -515,10 +515,19 @@ def test_what_may_not_be_written_to_is_said_before_the_run(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "report.json").touch()
-    for refused, problem in ((folder / "report.json", "it cannot be written to"), (folder, "cannot be written to")):
-        monkeypatch.setattr(os, "access", lambda path, _, refused=refused: Path(path).absolute() != refused)
-        assert cli.run([*QUICK, "--save", str(folder.parent), "--report", "report.json"]) == 2
-        assert problem in capsys.readouterr().err
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path).absolute() != folder / "report.json")
+    assert cli.run([*QUICK, "--report", "report.json"]) == 2
+    assert "report.json: it cannot be written to" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no such folder but on Linux")
+@pytest.mark.parametrize("path", ["/proc/report.json", "/proc/nowhere/report.json"])
+def test_a_folder_that_takes_nothing_is_said_before_the_run_whoever_asks(
+    path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "check", None)
+    assert cli.run([*QUICK, "--report", path]) == 2
+    assert f"{path}: /proc cannot be written to; name another folder" in capsys.readouterr().err
 
 
 def test_a_report_that_cannot_be_written_after_all_costs_nobody_the_others(

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TypeVar
 
 import click
@@ -56,9 +57,13 @@ def writable_folder(_: click.Context, __: click.Parameter, folder: Path) -> Path
         raise click.BadParameter(f"{folder}: {error.strerror}; name another folder") from error
     if not existing.is_dir():
         raise click.BadParameter(f"{existing} is no folder; name another")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise click.BadParameter(f"{existing} cannot be written to; name another folder")
-    return folder
+    try:
+        with TemporaryFile(
+            dir=existing
+        ):  # access rights do not tell: who may do all meets file systems that take nothing
+            return folder
+    except OSError as error:
+        raise click.BadParameter(f"{existing} cannot be written to; name another folder") from error
 
 
 def writable_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
