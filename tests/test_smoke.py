@@ -11,7 +11,7 @@ from tercet_conformance.gallery import BY_NAME
 from tercet_conformance.gallery.plain_loop import PlainLoop, PlainLoopImplementation
 from tercet_conformance.interface import Host, RunEnd, Session
 from tercet_conformance.limits import Limits
-from tercet_conformance.smoke import STAGES, walk
+from tercet_conformance.smoke import STAGES, scenarios, walk
 from tercet_spec.notation import parse, scenario_of
 from tercet_spec.scenarios import OPERATIONS
 from tercet_spec.vocabulary import Configuration
@@ -54,34 +54,46 @@ def test_a_rule_that_breaks_is_named_and_is_no_problem() -> None:
     assert not any(stage.problem for stage in stages.values())
 
 
-def test_it_is_told_which_rules_broke_and_what_is_not_declared(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_loop_without_a_trigger_is_asked_for_one_of_messages() -> None:
+    lines = {name: line for name, line, _ in scenarios(frozenset({"hooks"}))}
+    assert lines["summarises within an agent's loop"] == "stack S limit 4 keep 2: run run run"
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        (
+            "never-stored",
+            0,
+            (
+                "again: tercet replay 'limit 4 keep 2: u a u a u' never-stored",
+                "it can be driven, and breaks ",
+                "not declared runs an agent's loop (hooks)",
+            ),
+        ),
+        (
+            "raises-at-append",
+            4,
+            (
+                "wrong stores messages, calls and results operation 1 (append): raised KeyError",
+                "again: tercet replay 'limit 100 keep 1: u a(x,y) t(x) t(y) a' raises-at-append",
+                "mend the first one first",
+            ),
+        ),
+    ],
+)
+def test_it_is_told_what_broke_what_went_wrong_and_what_is_not_declared(
+    name: str, code: int, said: Sequence[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(cli, "load", lambda name: BY_NAME[name].make())
-    assert cli.run(["smoke", "never-stored"]) == 0
+    assert cli.run(["smoke", name]) == code
     out = " ".join(capsys.readouterr().out.split())
-    assert "again: tercet replay 'limit 4 keep 2: u a u a u' never-stored" in out
-    assert "it can be driven, and breaks " in out
-    assert "not declared runs an agent's loop (hooks)" in out
+    assert [each for each in said if each not in out] == []
 
 
 def test_a_command_without_its_dashes_is_told_where_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["smoke", "node", "adapter.js"]) == 2
-    assert (
-        "unexpected extra argument (adapter.js); a command stands behind --: tercet smoke -- ..."
-        in capsys.readouterr().err
-    )
-
-
-def test_what_went_wrong_is_said_with_the_line_that_shows_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(cli, "load", lambda name: BY_NAME[name].make())
-    assert cli.run(["smoke", "raises-at-append"]) == 4
-    out = " ".join(capsys.readouterr().out.split())
-    assert "wrong stores messages, calls and results operation 1 (append): raised KeyError" in out
-    assert "again: tercet replay 'limit 100 keep 1: u a(x,y) t(x) t(y) a' raises-at-append" in out
-    assert "mend the first one first" in out
+    assert "unexpected extra argument (adapter.js); a process's command stands behind --" in capsys.readouterr().err
 
 
 class StopsAtQuestions(PlainLoop):

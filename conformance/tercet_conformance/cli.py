@@ -151,8 +151,7 @@ class Commanding(click.Command):
             rest = super().parse_args(ctx, args)
         except click.UsageError as error:
             if COMMAND not in ctx.meta and error.message.startswith("Got unexpected extra argument"):
-                hint = f"; a command stands behind --: {ctx.command_path} -- ..."
-                raise click.UsageError(error.message + hint, ctx) from error
+                raise click.UsageError(f"{error.message}; a process's command stands behind --", ctx) from error
             raise
         if COMMAND in ctx.meta and ctx.get_parameter_source("implementation") is not ParameterSource.DEFAULT:
             raise click.UsageError("name an implementation, or a command after --: one of both", ctx)

@@ -75,8 +75,9 @@ class Stage:
 def scenarios(capabilities: frozenset[Capability]) -> Iterator[tuple[str, str, Scenario]]:
     """Give the stages; where messages are not counted, their limits are of tokens, of which each message has one."""
     for name, line in STAGES:
-        counts_messages = "message-trigger" in capabilities or " tokens " in line
-        written = line if counts_messages else line.replace(" keep", " tokens keep", 1)
+        counts_tokens_only = "token-trigger" in capabilities and "message-trigger" not in capabilities
+        is_rewritten = counts_tokens_only and " tokens " not in line
+        written = line.replace(" keep", " tokens keep", 1) if is_rewritten else line
         yield name, written, scenario_of(parse(written))
     name, scenario = UNWRITTEN
     yield name, "", scenario
